@@ -1,0 +1,1 @@
+"""People judge; agreement decides; the curated split leaves."""

@@ -1,0 +1,3 @@
+"""Addresses of the annotation pages."""
+
+urlpatterns: list[object] = []

@@ -1,0 +1,88 @@
+"""Who may do what: small predicates with sentence names, and the guards that views use."""
+
+from __future__ import annotations
+
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import rules
+from django.db import models
+
+from eqstudio.errors import Forbidden, NotFound
+from eqstudio.models import Role, User
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from django.http import HttpRequest, HttpResponse
+
+M = TypeVar("M", bound=models.Model)
+
+
+def _in_group(user: User, role: Role) -> bool:
+    if not getattr(user, "is_authenticated", False) or not user.is_active:
+        return False
+    return role.value in role_names(user)
+
+
+def role_names(user: User) -> frozenset[str]:
+    """The roles of ``user``, read once per request; a superuser is an admin."""
+    cached: frozenset[str] | None = getattr(user, "_role_names", None)
+    if cached is None:
+        names = set(user.groups.values_list("name", flat=True))
+        if user.is_superuser:
+            names.add(Role.ADMIN.value)
+        cached = frozenset(names)
+        user._role_names = cached  # type: ignore[attr-defined]
+    return cached
+
+
+@rules.predicate
+def is_annotator(user: User) -> bool:
+    return _in_group(user, Role.ANNOTATOR)
+
+
+@rules.predicate
+def is_researcher(user: User) -> bool:
+    return _in_group(user, Role.RESEARCHER)
+
+
+@rules.predicate
+def is_admin(user: User) -> bool:
+    return _in_group(user, Role.ADMIN)
+
+
+can_annotate = is_annotator
+can_curate = is_researcher | is_admin
+can_administer = is_admin
+can_sit_exam = is_annotator | is_researcher | is_admin
+
+
+def role_require(predicate: Callable[[Any], bool]) -> Callable[..., Any]:
+    """Decorate a view: a signed-in person whose role does not pass gets 403. Sign-in itself is the middleware's work."""
+
+    def decorate(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+        @wraps(view)
+        def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+            if not predicate(request.user):
+                raise Forbidden("Your role does not include this page.")
+            return view(request, *args, **kwargs)
+
+        return guarded
+
+    return decorate
+
+
+def object_for(
+    user: User, queryset: models.QuerySet[M], *, may_know: Callable[[Any], bool], may_do: Callable[[Any], bool], **lookup: Any
+) -> M:
+    """Fetch one object for a person: outsiders get NotFound (404), a wrong role gets Forbidden (403).
+
+    ``may_know`` says who may learn that such objects exist, ``may_do`` who may use them.
+    """
+    found = queryset.filter(**lookup).first()
+    if found is None or not may_know(user):
+        raise NotFound(f"There is no such {queryset.model._meta.verbose_name}.")
+    if not may_do(user):
+        raise Forbidden(f"Your role may not use this {queryset.model._meta.verbose_name}.")
+    return cast("M", found)

@@ -1,0 +1,88 @@
+"""A question as shown and an answer as read: plain data, stored as JSON, holding nothing that tells the key."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class TrialKind(StrEnum):
+    """What sort of answer a trial wants; pages and prompts are chosen by it."""
+
+    CHOICE = "choice"
+    GRADE = "grade"
+    MCQ = "mcq"
+    TRANSCRIBE = "transcribe"
+    REPLY = "reply"
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A piece of context, heard (``variant``) and or read (``text``) in order."""
+
+    speaker: str
+    variant: str | None = None
+    text: str | None = None
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option as shown: ``letter`` is its slot, ``variant`` a clip to hear, ``text`` something to read."""
+
+    letter: str
+    variant: str | None = None
+    text: str | None = None
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One question as shown. Stored whole with the answer; holds nothing that tells the key."""
+
+    key: str
+    kind: TrialKind
+    category: str
+    language: str
+    question: str
+    scenario: str = ""
+    context: tuple[Segment, ...] = ()
+    options: tuple[Option, ...] = ()
+    scale: tuple[int, int] | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Trial:
+        return cls(
+            **{
+                **data,
+                "kind": TrialKind(data["kind"]),
+                "context": tuple(Segment(**segment) for segment in data["context"]),
+                "options": tuple(Option(**option) for option in data["options"]),
+                "scale": tuple(data["scale"]) if data["scale"] else None,
+            }
+        )
+
+
+class Outcome(StrEnum):
+    """What became of a question. Only ANSWERED is scored; the others are counted and shown, never guessed."""
+
+    ANSWERED = "answered"
+    UNPARSED = "unparsed"
+    REFUSED = "refused"
+    ERROR = "error"
+    NOT_HEARD = "not_heard"
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """What a parser read. ``value`` is a letter, a grade or free text; ``rule`` and ``span`` say how it was found."""
+
+    outcome: Outcome
+    value: str | int | None = None
+    rule: str = ""
+    span: tuple[int, int] | None = None

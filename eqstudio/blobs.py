@@ -1,0 +1,69 @@
+"""Content-addressed files behind Django's default storage: written once, named by SHA-256, never changed."""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from django.core.files.base import ContentFile
+from django.core.files.storage import FileSystemStorage, default_storage
+
+from eqstudio.errors import StudioError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class StorageFull(StudioError):
+    """The disk or bucket did not take the file; nothing was left half written."""
+
+    status = 507
+
+
+def blob_key(sha256: str) -> str:
+    return f"clips/{sha256[:2]}/{sha256[2:4]}/{sha256}"
+
+
+def blob_put(data: bytes) -> str:
+    """Store ``data`` and return its SHA-256 hex digest. Storing the same bytes twice is harmless.
+
+    On a file system the bytes go to a temporary name first and are renamed, so a partial file never has the final name.
+    Raises StorageFull when the storage refuses.
+    """
+    sha256 = hashlib.sha256(data).hexdigest()
+    key = blob_key(sha256)
+    if default_storage.exists(key):
+        return sha256
+    try:
+        if isinstance(default_storage._wrapped, FileSystemStorage):  # type: ignore[attr-defined]
+            _write_atomically(Path(default_storage.path(key)), data)
+        else:
+            default_storage.save(key, ContentFile(data))
+    except OSError as error:
+        raise StorageFull(f"Could not store {len(data)} bytes: {error.strerror or error}. Free some space and try again.") from error
+    return sha256
+
+
+def _write_atomically(path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{uuid.uuid4().hex}.partial")
+    try:
+        partial.write_bytes(data)
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+@contextmanager
+def blob_open(sha256: str) -> Iterator[IO[bytes]]:
+    """Open stored bytes for reading; FileNotFoundError if they are gone."""
+    with default_storage.open(blob_key(sha256), "rb") as handle:
+        yield handle  # type: ignore[misc]
+
+
+def blob_read(sha256: str) -> bytes:
+    with blob_open(sha256) as handle:
+        return handle.read()

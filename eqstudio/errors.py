@@ -1,0 +1,83 @@
+"""Errors that carry the decision: what to show, whether and when to try again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+class StudioError(Exception):
+    """Base of every error a person may read. ``message`` is whole sentences; ``field`` names what to mend."""
+
+    status = 400
+
+    def __init__(self, message: str, *, field: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.field = field
+
+
+class InvalidInput(StudioError):
+    """What came in is wrong; the message names the file, row or field and what was expected."""
+
+
+class UnknownAlias(InvalidInput):
+    """A kind that is not registered."""
+
+    def __init__(self, *, kind: str, alias: str, known: list[str], near: str | None = None) -> None:
+        hint = f" Did you mean {near!r}?" if near else ""
+        super().__init__(
+            f"Unknown {kind} {alias!r}.{hint} Known: {', '.join(known) or 'none'}.", field=kind.replace(" ", "_")
+        )
+        self.known = known
+
+
+class NotFound(StudioError):
+    """The object does not exist, or the person may not know that it does."""
+
+    status = 404
+
+
+class Forbidden(StudioError):
+    """The person knows the object but their role may not do this."""
+
+    status = 403
+
+
+class Conflict(StudioError):
+    """Somebody else was first, or the state has moved on."""
+
+    status = 409
+
+
+class IllegalMove(Conflict):
+    """A state change that the lifecycle table does not allow."""
+
+
+@dataclass(frozen=True)
+class Retry:
+    """Try again, not before ``after_s`` seconds from now."""
+
+    after_s: float
+
+
+@dataclass(frozen=True)
+class GiveUp:
+    """Trying again cannot help."""
+
+
+class ProviderError(StudioError):
+    """A call to something outside failed. ``cause`` groups failures on pages; ``decision`` says what follows."""
+
+    status = 502
+
+    def __init__(self, message: str, *, cause: str, decision: Retry | GiveUp) -> None:
+        super().__init__(message)
+        self.cause = cause
+        self.decision = decision
+
+
+class Refused(ProviderError):
+    """The provider declined to answer: an outcome of its own, never retried."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, cause="refused", decision=GiveUp())

@@ -1,0 +1,25 @@
+"""The one way an Event is written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import models
+
+from eqstudio.models import Event, User
+
+_SECRET_WORDS = ("key", "token", "secret", "password")
+
+
+def event_record(*, actor: User | None, verb: str, entity: models.Model, **detail: Any) -> Event:
+    """Insert one Event about ``entity`` (which has a ``uid`` or ``name``); values under secret-looking names are masked."""
+    masked = {
+        name: "***" if any(word in name.lower() for word in _SECRET_WORDS) else value for name, value in detail.items()
+    }
+    return Event.objects.create(
+        actor=actor,
+        verb=verb,
+        entity=entity._meta.model_name or type(entity).__name__.lower(),
+        entity_uid=str(getattr(entity, "uid", entity.pk)),
+        detail=masked,
+    )

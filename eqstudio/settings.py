@@ -1,0 +1,332 @@
+"""Every setting comes from the environment and is documented in .env.example; nonsense stops the start."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import structlog
+from csp.constants import NONCE, NONE, SELF
+from django.core.exceptions import ImproperlyConfigured
+from django.utils.translation import gettext_lazy as _
+from environs import FileAwareEnv
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+env = FileAwareEnv()
+env.read_env(BASE_DIR / ".env", recurse=False)
+
+DATA_DIR = Path(env.str("EQSTUDIO_DATA", str(BASE_DIR / "var"))).resolve()
+PRODUCTION = env.bool("EQSTUDIO_PRODUCTION", False)
+DEBUG = env.bool("EQSTUDIO_DEBUG", False)
+
+
+def _secret_key() -> str:
+    """From the environment; the embedded default keeps one of its own in the data folder."""
+    from_env: str = env.str("SECRET_KEY", "")
+    if from_env:
+        return from_env
+    if PRODUCTION:
+        raise ImproperlyConfigured("SECRET_KEY must be set when EQSTUDIO_PRODUCTION is on.")
+    path = DATA_DIR / "secret-key"
+    if not path.exists():
+        from django.core.management.utils import get_random_secret_key  # noqa: PLC0415 -- only on the first start
+
+        DATA_DIR.mkdir(parents=True, exist_ok=True)
+        path.touch(mode=0o600)
+        path.write_text(get_random_secret_key())
+    return path.read_text()
+
+
+SECRET_KEY = _secret_key()
+ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
+CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", [])
+
+INSTALLED_APPS = [
+    "eqstudio",
+    "generation",
+    "annotation",
+    "evaluation",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django.contrib.humanize",
+    "allauth",
+    "allauth.account",
+    "allauth.mfa",
+    "allauth.socialaccount",
+    "allauth.socialaccount.providers.openid_connect",
+    "rules.apps.AutodiscoverRulesConfig",
+    "django_htmx",
+    "template_partials",
+    "rest_framework",
+    "rest_framework.authtoken",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+    "django_linear_migrations",
+    "django_prometheus",
+    "django_structlog",
+    "csp",
+]
+
+MIDDLEWARE = [
+    "django_prometheus.middleware.PrometheusBeforeMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django_permissions_policy.PermissionsPolicyMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+    "django_structlog.middlewares.RequestMiddleware",
+    "eqstudio.middleware.StudioErrorMiddleware",
+    "django_prometheus.middleware.PrometheusAfterMiddleware",
+]
+
+ROOT_URLCONF = "eqstudio.urls"
+WSGI_APPLICATION = "eqstudio.wsgi.application"
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "django.template.context_processors.i18n",
+                "eqstudio.context.shell",
+            ],
+            "builtins": ["eqstudio.templatetags.studio"],
+        },
+    }
+]
+FORM_RENDERER = "eqstudio.forms.StudioFormRenderer"
+
+# Database: SQLite (WAL, immediate transactions) is the embedded default; PostgreSQL serves a team.
+DATABASES = {"default": env.dj_db_url("DATABASE_URL", f"sqlite:///{DATA_DIR / 'studio.sqlite3'}")}
+if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
+    DATABASES["default"]["OPTIONS"] = {
+        "transaction_mode": "IMMEDIATE",
+        "timeout": 20,
+        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=20000;",
+    }
+else:
+    DATABASES["default"]["CONN_MAX_AGE"] = 60
+    DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+# Broker: Redis for a team, an embedded Redis-compatible server on a unix socket, or files where neither exists.
+REDIS_URL = env.str("REDIS_URL", "")
+BROKER_SOCKET = DATA_DIR / "broker" / "broker.sock"
+TASK_TIME_LIMIT_S = 660
+if REDIS_URL or BROKER_SOCKET.exists():
+    CELERY_BROKER_URL = REDIS_URL or f"redis+socket://{BROKER_SOCKET}"
+    CELERY_BROKER_TRANSPORT_OPTIONS = {
+        "visibility_timeout": 900,
+        "unacked_restore_interval": 5,
+        "unacked_restore_throttle": 1,
+        "global_keyprefix": env.str("EQSTUDIO_BROKER_PREFIX", ""),
+    }
+else:
+    _messages = DATA_DIR / "broker" / "messages"
+    CELERY_BROKER_URL = "filesystem://"
+    CELERY_BROKER_TRANSPORT_OPTIONS = {
+        "data_folder_in": str(_messages),
+        "data_folder_out": str(_messages),
+        "control_folder": str(DATA_DIR / "broker" / "control"),
+        "polling_interval": 0.1,
+    }
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_TASK_DEFAULT_QUEUE = "io"
+CELERY_TASK_ROUTES = {"io.*": {"queue": "io"}, "cpu.*": {"queue": "cpu"}, "gpu.*": {"queue": "gpu"}}
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_TIMEZONE = "UTC"
+CELERY_BEAT_SCHEDULE_FILENAME = str(DATA_DIR / "broker" / "beat-schedule")
+SWEEP_INTERVAL_S = env.int("EQSTUDIO_SWEEP_SECONDS", 15)
+CELERY_BEAT_SCHEDULE = {
+    "generation-sweep": {"task": "io.generation.tasks.production_sweep", "schedule": SWEEP_INTERVAL_S},
+    "annotation-sweep": {"task": "io.annotation.tasks.annotation_sweep", "schedule": SWEEP_INTERVAL_S},
+    "evaluation-sweep": {"task": "io.evaluation.tasks.sittings_sweep", "schedule": SWEEP_INTERVAL_S},
+}
+
+CACHES = {
+    "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}
+    if REDIS_URL
+    else {"BACKEND": "django.core.cache.backends.filebased.FileBasedCache", "LOCATION": str(DATA_DIR / "cache")}
+}
+
+# Files: content-addressed clips in a folder, or in an S3-compatible store when AWS_STORAGE_BUCKET_NAME is set.
+MEDIA_ROOT = DATA_DIR / "media"
+AWS_STORAGE_BUCKET_NAME = env.str("AWS_STORAGE_BUCKET_NAME", "")
+AWS_S3_ENDPOINT_URL = env.str("AWS_S3_ENDPOINT_URL", None)
+AWS_S3_REGION_NAME = env.str("AWS_S3_REGION_NAME", None)
+AWS_ACCESS_KEY_ID = env.str("AWS_ACCESS_KEY_ID", None)
+AWS_SECRET_ACCESS_KEY = env.str("AWS_SECRET_ACCESS_KEY", None)
+AWS_QUERYSTRING_EXPIRE = 3600
+AWS_DEFAULT_ACL = None
+STORAGES = {
+    "default": {
+        "BACKEND": "storages.backends.s3.S3Storage"
+        if AWS_STORAGE_BUCKET_NAME
+        else "django.core.files.storage.FileSystemStorage"
+    },
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+}
+MEDIA_ACCEL_PREFIX = env.str("MEDIA_ACCEL_PREFIX", "")
+"""nginx's internal location in front of MEDIA_ROOT; empty lets Django send the bytes itself."""
+MEDIA_TOKEN_SECONDS = 6 * 3600
+
+STATIC_URL = "/static/"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STATIC_ROOT = DATA_DIR / "static"
+
+# Sign-in
+AUTH_USER_MODEL = "eqstudio.User"
+AUTHENTICATION_BACKENDS = [
+    "rules.permissions.ObjectPermissionBackend",
+    "django.contrib.auth.backends.ModelBackend",
+    "allauth.account.auth_backends.AuthenticationBackend",
+]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+LOGIN_URL = "account_login"
+LOGIN_REDIRECT_URL = "home"
+ACCOUNT_ADAPTER = "eqstudio.accounts.InvitedOnlyAdapter"
+ACCOUNT_LOGIN_METHODS = {"username", "email"}
+ACCOUNT_SIGNUP_FIELDS = ["username*", "email", "password1*", "password2*"]
+ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_LOGOUT_ON_GET = False
+ACCOUNT_RATE_LIMITS = {"login_failed": "10/m/ip,5/5m/key"}
+MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
+OIDC_ISSUER = env.str("OIDC_ISSUER", "")
+SOCIALACCOUNT_PROVIDERS = (
+    {
+        "openid_connect": {
+            "APPS": [
+                {
+                    "provider_id": "sso",
+                    "name": env.str("OIDC_NAME", "Single sign-on"),
+                    "client_id": env.str("OIDC_CLIENT_ID", ""),
+                    "secret": env.str("OIDC_CLIENT_SECRET", ""),
+                    "settings": {"server_url": OIDC_ISSUER},
+                }
+            ]
+        }
+    }
+    if OIDC_ISSUER
+    else {}
+)
+SESSION_COOKIE_AGE = 14 * 24 * 3600
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = PRODUCTION
+SECURE_HSTS_SECONDS = 31_536_000 if PRODUCTION else 0
+SECURE_SSL_REDIRECT = PRODUCTION
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+SECURE_REDIRECT_EXEMPT = [r"^healthz$"]
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF, NONCE],
+        "style-src": [SELF],
+        "img-src": [SELF, "data:"],
+        "media-src": [SELF, "blob:"],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "form-action": [SELF],
+        "base-uri": [NONE],
+        "frame-ancestors": [NONE],
+        "manifest-src": [SELF],
+        "worker-src": [SELF],
+    }
+}
+PERMISSIONS_POLICY: dict[str, list[str]] = {"microphone": [], "camera": [], "geolocation": []}
+
+# Languages
+LANGUAGE_CODE = "en"
+LANGUAGES = [("en", _("English")), ("zh-hans", _("Simplified Chinese"))]
+LOCALE_PATHS = [BASE_DIR / "locale"]
+TIME_ZONE = "UTC"
+USE_TZ = True
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "rest_framework.authentication.SessionAuthentication",
+        "rest_framework.authentication.TokenAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_PAGINATION_CLASS": "rest_framework.pagination.CursorPagination",
+    "PAGE_SIZE": 100,
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "eqstudio.middleware.api_exception_handler",
+    "DEFAULT_THROTTLE_CLASSES": ["rest_framework.throttling.UserRateThrottle"],
+    "DEFAULT_THROTTLE_RATES": {"user": env.str("EQSTUDIO_API_RATE", "6000/min")},
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "eqstudio",
+    "VERSION": "0.1.0",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+}
+
+# Providers: which endpoints exist and what their calls cost is configuration; keys are named, never stored.
+TEXT_BASE_URL = env.str("EQSTUDIO_TEXT_BASE_URL", "https://api.openai.com/v1")
+TEXT_MODEL = env.str("EQSTUDIO_TEXT_MODEL", "gpt-5-mini")
+TEXT_KEY_ENV = env.str("EQSTUDIO_TEXT_KEY_ENV", "OPENAI_API_KEY")
+VOICE_BASE_URL = env.str("EQSTUDIO_VOICE_BASE_URL", "https://api.openai.com/v1")
+VOICE_MODEL = env.str("EQSTUDIO_VOICE_MODEL", "gpt-4o-mini-tts")
+VOICE_KEY_ENV = env.str("EQSTUDIO_VOICE_KEY_ENV", "OPENAI_API_KEY")
+TRANSCRIBER_BASE_URL = env.str("EQSTUDIO_TRANSCRIBER_BASE_URL", "https://api.openai.com/v1")
+TRANSCRIBER_MODEL = env.str("EQSTUDIO_TRANSCRIBER_MODEL", "gpt-transcribe")
+TRANSCRIBER_KEY_ENV = env.str("EQSTUDIO_TRANSCRIBER_KEY_ENV", "OPENAI_API_KEY")
+EXAM_BASE_URL = env.str("EQSTUDIO_EXAM_BASE_URL", "https://api.openai.com/v1")
+EXAM_MODEL = env.str("EQSTUDIO_EXAM_MODEL", "gpt-audio-1.5")
+EXAM_KEY_ENV = env.str("EQSTUDIO_EXAM_KEY_ENV", "OPENAI_API_KEY")
+PRICES = env.json("EQSTUDIO_PRICES", "{}")
+"""US dollars per million tokens by model: {"model": {"in": 0.25, "out": 2.0}}."""
+
+# Logs: one JSON object a line in production, coloured lines otherwise.
+LOG_LEVEL = env.str("EQSTUDIO_LOG_LEVEL", "INFO")
+_shared_processors = [
+    structlog.contextvars.merge_contextvars,
+    structlog.stdlib.add_log_level,
+    structlog.stdlib.add_logger_name,
+    structlog.processors.TimeStamper(fmt="iso", utc=True),
+]
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {
+        "structured": {
+            "()": structlog.stdlib.ProcessorFormatter,
+            "processor": structlog.processors.JSONRenderer() if PRODUCTION else structlog.dev.ConsoleRenderer(colors=False),
+            "foreign_pre_chain": _shared_processors,
+        }
+    },
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "structured"}},
+    "root": {"handlers": ["console"], "level": LOG_LEVEL},
+    "loggers": {"httpx": {"level": "WARNING"}, "httpx2": {"level": "WARNING"}, "django_structlog": {"level": "WARNING"}},
+}
+structlog.configure(
+    processors=[*_shared_processors, structlog.processors.StackInfoRenderer(), structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+    logger_factory=structlog.stdlib.LoggerFactory(),
+    cache_logger_on_first_use=True,
+)
+SENTRY_DSN = env.str("SENTRY_DSN", "")

@@ -1,0 +1,3 @@
+"""Addresses of the kernel's own pages."""
+
+urlpatterns: list[object] = []

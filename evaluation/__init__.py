@@ -1,0 +1,1 @@
+"""The exam: human sittings, model runs, scores, comparison."""

@@ -1,0 +1,3 @@
+"""Addresses of the evaluation pages."""
+
+urlpatterns: list[object] = []

@@ -1,0 +1,3 @@
+"""Addresses of the generation pages."""
+
+urlpatterns: list[object] = []
