@@ -1,0 +1,34 @@
+"""The only writer of ``Dialogue.state``."""
+
+from __future__ import annotations
+
+from django.db import transaction
+from django.utils import timezone
+
+from eqstudio.errors import Conflict
+from eqstudio.events import event_record
+from eqstudio.models import User
+from generation.domain.lifecycle import DialogueState, move_check
+from generation.models import Dialogue
+
+
+@transaction.atomic
+def dialogue_move(*, dialogue: Dialogue, to: DialogueState, actor: User | None = None, reason: str = "") -> Dialogue:
+    """Move a dialogue to another state, if the table allows it and nobody moved it first.
+
+    Writes the row (state, and a fresh count of attempts without a lease) and one Event; refreshes ``dialogue``.
+    Leaving FAILED clears what went wrong. Raises IllegalMove or Conflict and then changes nothing.
+    """
+    before, after = DialogueState(dialogue.state), DialogueState(to)
+    move_check(before, after)
+    fresh = {"state": after.value, "attempts": 0, "lease_until": None, "updated": timezone.now()}
+    if after is not DialogueState.FAILED:
+        fresh |= {"error": "", "error_cause": ""}
+    if not Dialogue.objects.filter(pk=dialogue.pk, state=before.value).update(**fresh):
+        raise Conflict(
+            f"The dialogue is no longer {before}: somebody else moved it first. Nothing was changed; look again."
+        )
+    for name, value in fresh.items():
+        setattr(dialogue, name, value)
+    event_record(actor=actor, verb="moved", entity=dialogue, before=before.value, after=after.value, reason=reason)
+    return dialogue

@@ -1,0 +1,148 @@
+"""Corpora and dialogues for tests, whole: turns, variants and clips whose bytes are real (if tiny) WAV files."""
+
+import io
+import itertools
+import math
+import struct
+import wave
+
+import factory
+
+from eqstudio.blobs import blob_put
+from generation.domain.lifecycle import DialogueState
+from generation.models import Clip, Corpus, Dialogue, Turn, Variant
+
+_serial = itertools.count(1)
+RATE = 8_000
+
+
+class CorpusFactory(factory.django.DjangoModelFactory):
+    class Meta:
+        model = Corpus
+
+    name = factory.Sequence(lambda n: f"corpus-{n}")
+
+
+class DialogueFactory(factory.django.DjangoModelFactory):
+    """A dialogue without turns; ``speecheq_dialogue`` and its sisters build whole ones."""
+
+    class Meta:
+        model = Dialogue
+
+    corpus = factory.SubFactory(CorpusFactory)
+    benchmark = "speecheq"
+    category = "interpersonal_empathy"
+    language = "en"
+    state = DialogueState.READY.value
+    title = factory.Sequence(lambda n: f"Dialogue {n}")
+
+
+def wav_bytes(*, seconds: float = 0.1, frequency: float = 220.0, amplitude: float = 0.3, rate: int = RATE) -> bytes:
+    """A mono 16-bit WAV with one tone."""
+    samples = [
+        int(32767 * amplitude * math.sin(2 * math.pi * frequency * n / rate))
+        for n in range(max(1, int(seconds * rate)))
+    ]
+    buffer = io.BytesIO()
+    with wave.open(buffer, "wb") as handle:
+        handle.setnchannels(1)
+        handle.setsampwidth(2)
+        handle.setframerate(rate)
+        handle.writeframes(struct.pack(f"<{len(samples)}h", *samples))
+    return buffer.getvalue()
+
+
+def clip_make(*, seconds: float = 0.1, **measures) -> Clip:
+    """A stored clip of its own; ``measures`` overrides what would have been measured (loudness, pitch, duration ...)."""
+    data = wav_bytes(seconds=seconds, frequency=110.0 + 0.37 * next(_serial))
+    values = {
+        "media_type": "audio/wav",
+        "size": len(data),
+        "frames": int(seconds * RATE),
+        "sample_rate": RATE,
+        "channels": 1,
+        "duration": seconds,
+        "loudness": -23.0,
+        "peak": -10.5,
+        "pitch": 180.0,
+        "pitch_spread": 2.0,
+        "centroid": 900.0,
+        "pause_share": 0.1,
+        "peaks": [0.3] * 40,
+        **measures,
+    }
+    return Clip.objects.get_or_create(sha256=blob_put(data), defaults=values)[0]
+
+
+def turn_make(dialogue, position, role, speaker, variants, *, voiced=True, **fields) -> Turn:
+    """A turn with ``variants``: tuples of (label, text) or (label, text, grade)."""
+    turn = Turn.objects.create(
+        dialogue=dialogue,
+        position=position,
+        role=role,
+        speaker=speaker,
+        **{"speaker_name": speaker.title(), "gender": "female", "voice": "fake-1", **fields},
+    )
+    for label, text, *grade in variants:
+        Variant.objects.create(
+            turn=turn,
+            label=label,
+            text=text,
+            tone=f"tone {label}",
+            intended_grade=grade[0] if grade else None,
+            clip=clip_make() if voiced else None,
+        )
+    return turn
+
+
+def speecheq_dialogue(*, voiced=True, **fields) -> Dialogue:
+    """Six lines; the fourth and the sixth exist as high and low with the same words."""
+    dialogue = DialogueFactory(
+        **{
+            "benchmark": "speecheq",
+            "category": "interpersonal_empathy",
+            "scenario": {"context": "Maya lost her job; Tom meets her in the kitchen.", "title": "After work"},
+            "valence": "negative",
+            **fields,
+        }
+    )
+    for position in range(1, 7):
+        text = f"Line {position} of dialogue {dialogue.pk}."
+        critical = position in {4, 6}
+        turn_make(
+            dialogue,
+            position,
+            "critical" if critical else "context",
+            "speaker2" if position % 2 == 0 else "speaker1",
+            [("high", text), ("low", text)] if critical else [("base", text)],
+            voiced=voiced,
+        )
+    return dialogue
+
+
+def emosbench_dialogue(*, voiced=True, **fields) -> Dialogue:
+    """One line and four replies of intended grades 1 to 4."""
+    dialogue = DialogueFactory(
+        **{
+            "benchmark": "emosbench",
+            "category": "BAP",
+            "scenario": {"context": "A caller speaks to a service desk."},
+            **fields,
+        }
+    )
+    turn_make(dialogue, 1, "context", "speaker1", [("base", f"Input of dialogue {dialogue.pk}.")], voiced=voiced)
+    replies = [(f"grade{grade}", f"Reply {grade} of dialogue {dialogue.pk}.", grade) for grade in range(1, 5)]
+    turn_make(dialogue, 2, "response", "speaker2", replies, voiced=voiced)
+    return dialogue
+
+
+def echomind_dialogue(*, voiced=True, **fields) -> Dialogue:
+    """One line as target, neutral and alternative delivery."""
+    dialogue = DialogueFactory(
+        **{"benchmark": "echomind", "category": "cough", "scenario": {"topic": "health"}, **fields}
+    )
+    text = f"I will come at noon, dialogue {dialogue.pk}."
+    turn_make(
+        dialogue, 1, "critical", "speaker1", [("target", text), ("neutral", text), ("alternative", text)], voiced=voiced
+    )
+    return dialogue
