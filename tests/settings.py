@@ -1,13 +1,17 @@
-"""The studio's settings with a throw-away data folder and no worker."""
+"""The studio's settings with a throw-away data folder and no worker. DATABASE_URL and REDIS_URL are honoured."""
 
+import atexit
 import os
+import shutil
 import tempfile
 
-_data = tempfile.mkdtemp(prefix="eqstudio-tests-")
-os.environ.setdefault("EQSTUDIO_DATA", _data)
+os.environ["EQSTUDIO_ENV_FILE"] = os.devnull
+if "EQSTUDIO_DATA" not in os.environ:
+    _data = os.environ["EQSTUDIO_DATA"] = tempfile.mkdtemp(prefix="eqstudio-tests-")
+    atexit.register(shutil.rmtree, _data, ignore_errors=True)
 
 from eqstudio.settings import *  # noqa: E402, F403
-from eqstudio.settings import STORAGES  # noqa: E402
+from eqstudio.settings import DATA_DIR, DATABASES, STORAGES  # noqa: E402
 
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 CELERY_TASK_ALWAYS_EAGER = True
@@ -16,3 +20,11 @@ CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"
 STORAGES = {**STORAGES, "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}}
 ACCOUNT_RATE_LIMITS = False
 LOG_LEVEL = "ERROR"
+if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
+    # A file, not memory: threads and child processes then meet the locks that production has.
+    DATABASES["default"]["TEST"] = {"NAME": str(DATA_DIR / "tests.sqlite3")}
+    DATABASES["default"]["OPTIONS"]["init_command"] = (
+        "PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF; PRAGMA busy_timeout=20000;"
+    )
+else:
+    DATABASES["default"]["CONN_MAX_AGE"] = 0

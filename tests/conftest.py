@@ -1,0 +1,61 @@
+"""What every test may lean on: four people, the shared folder, and no network beyond this machine."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from pytest_socket import socket_allow_hosts
+
+from tests.eqstudio import factories
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Sockets reach this machine only; a test that needs more is a wrong test."""
+    socket_allow_hosts(["127.0.0.1", "::1", "localhost"], allow_unix_socket=True)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Long fault tests run only when they are asked for (`make soak`), and the folder of a test marks it."""
+    for item in items:
+        if "e2e" in item.path.parts:
+            item.add_marker(pytest.mark.e2e)
+        if item.get_closest_marker("soak") and "soak" not in (config.option.markexpr or ""):
+            item.add_marker(pytest.mark.skip(reason="a long fault test: `make soak` runs it"))
+
+
+@pytest.fixture
+def shared() -> Path:
+    """The folder of reference data beside the checkout; a copy without it skips, and says so."""
+    folder = Path(os.environ.get("SHARED_DIR", ROOT.parent / "shared"))
+    if not (folder / "data").is_dir():
+        pytest.skip(f"the reference data is not beside this checkout ({folder})")
+    return folder
+
+
+@pytest.fixture
+def alice(db):
+    """An annotator."""
+    return factories.annotator(username="alice", display_name="Alice")
+
+
+@pytest.fixture
+def rita(db):
+    """A researcher."""
+    return factories.researcher(username="rita", display_name="Rita")
+
+
+@pytest.fixture
+def ada(db):
+    """An admin."""
+    return factories.admin(username="ada", display_name="Ada")
+
+
+@pytest.fixture
+def otto(db):
+    """An outsider: signed in, without a role."""
+    return factories.UserFactory(username="otto", display_name="Otto")
