@@ -1,0 +1,1 @@
+"""Text models: they write scripts."""

@@ -1,0 +1,1 @@
+"""Transcribers: they write down what a clip says."""

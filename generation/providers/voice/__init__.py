@@ -1,0 +1,1 @@
+"""Voices: they speak lines."""
