@@ -68,7 +68,9 @@ class Respondent(models.Model):
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="respondents")
     name = models.CharField(max_length=120)
     kind = models.CharField(max_length=10, choices=Kind.choices)
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT, related_name="respondents")
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT, related_name="respondents"
+    )
     run_spec = models.ForeignKey(RunSpec, null=True, blank=True, on_delete=models.PROTECT, related_name="respondents")
     created = models.DateTimeField(auto_now_add=True)
 
@@ -76,7 +78,9 @@ class Respondent(models.Model):
         ordering: ClassVar = ["pk"]
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["study", "name"], name="respondent_name_once"),
-            models.UniqueConstraint(fields=["study", "user"], condition=Q(user__isnull=False), name="respondent_person_once"),
+            models.UniqueConstraint(
+                fields=["study", "user"], condition=Q(user__isnull=False), name="respondent_person_once"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -97,14 +101,17 @@ class Sitting(models.Model):
     state = models.CharField(max_length=10, choices=State.choices, default=State.OPEN)
     order_seed = models.BigIntegerField()
     limit = models.PositiveIntegerField(null=True, blank=True, help_text="ask only the first items of the order")
-    lease_until = models.DateTimeField(null=True, blank=True)
-    error = models.TextField(blank=True)
+    lease_until = models.DateTimeField(null=True, blank=True, help_text="nobody else takes a step before this")
+    lease_holder = models.CharField(max_length=80, blank=True, help_text="host and process that took the lease")
+    attempts = models.PositiveSmallIntegerField(default=0, help_text="failed tries at the pending trial")
+    error = models.TextField(blank=True, help_text="why the run stopped; empty while it may go on")
     started = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         ordering: ClassVar = ["pk"]
         constraints: ClassVar = [models.UniqueConstraint(fields=["respondent", "run"], name="sitting_run_once")]
+        indexes: ClassVar = [models.Index(fields=["state", "lease_until"], name="sitting_due")]
 
     def __str__(self) -> str:
         return self.uid
@@ -123,7 +130,9 @@ class TrialRecord(AppendOnly):
     class Meta:
         verbose_name = "trial"
         ordering: ClassVar = ["pk"]
-        constraints: ClassVar = [models.UniqueConstraint(fields=["sitting", "dialogue", "key"], name="trial_once_per_sitting")]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["sitting", "dialogue", "key"], name="trial_once_per_sitting")
+        ]
 
     def __str__(self) -> str:
         return f"{self.dialogue_id}/{self.key}"
@@ -135,10 +144,14 @@ class Response(AppendOnly):
     uid = models.CharField(max_length=16, unique=True, default=uid, editable=False)
     trial = models.ForeignKey(TrialRecord, on_delete=models.CASCADE, related_name="responses")
     raw = models.TextField(blank=True)
-    failure = models.CharField(max_length=12, blank=True, help_text="refused, error or not_heard when there is no answer to parse")
+    failure = models.CharField(
+        max_length=12, blank=True, help_text="refused, error or not_heard when there is no answer to parse"
+    )
     error = models.TextField(blank=True)
     heard = models.JSONField(default=dict)
-    paradata = models.JSONField(default=dict, help_text="times, plays, changes, tokens, latency, provider's own model id")
+    paradata = models.JSONField(
+        default=dict, help_text="times, plays, changes, tokens, latency, provider's own model id"
+    )
     created = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -155,7 +168,7 @@ class ScoreRecord(AppendOnly):
     response = models.ForeignKey(Response, on_delete=models.CASCADE, related_name="scores")
     version = models.CharField(max_length=40, help_text="parser and benchmark version")
     outcome = models.CharField(max_length=12, choices=[(o.value, o.value) for o in Outcome])
-    value = models.CharField(max_length=400, blank=True)
+    value = models.TextField(blank=True)
     rule = models.CharField(max_length=40, blank=True)
     span = models.JSONField(null=True)
     correct = models.BooleanField(null=True)

@@ -1,0 +1,31 @@
+"""Reads that are used twice or cross relations."""
+
+from evaluation.selectors.access import (
+    run_for,
+    sitting_for,
+    studies_open_for,
+    study_for,
+    study_to_curate_for,
+    trial_for,
+)
+from evaluation.selectors.progress import (
+    Progress,
+    dialogue_order,
+    outcome_counts,
+    sitting_progress,
+    sittings_progress,
+)
+
+__all__ = [
+    "Progress",
+    "dialogue_order",
+    "outcome_counts",
+    "run_for",
+    "sitting_for",
+    "sitting_progress",
+    "sittings_progress",
+    "studies_open_for",
+    "study_for",
+    "study_to_curate_for",
+    "trial_for",
+]

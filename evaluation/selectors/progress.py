@@ -1,0 +1,81 @@
+"""How far a sitting is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from random import Random
+
+from django.db.models import Count, Max, Min, Q
+
+from evaluation.models import Response, Sitting
+
+
+@dataclass(frozen=True)
+class Progress:
+    """``done`` and ``total`` count dialogues, ``answers`` single answers; ``rate`` is answers a minute so far."""
+
+    done: int
+    total: int
+    answers: int = 0
+    rate: float | None = None
+
+
+def dialogue_order(*, sitting: Sitting) -> list[int]:
+    """Primary keys of the dialogues in the order this sitting asks them: the split's order, shuffled by ``order_seed``."""
+    split = sitting.respondent.study.split
+    ids = list(split.items.order_by("position").values_list("dialogue_id", flat=True))
+    Random(sitting.order_seed).shuffle(ids)  # noqa: S311 -- an order, not a secret
+    return ids if sitting.limit is None else ids[: sitting.limit]
+
+
+def sitting_progress(*, sitting: Sitting) -> Progress:
+    """Two queries. A dialogue is done when a later one was begun, or when the sitting is finished."""
+    return sittings_progress(sittings=[sitting])[sitting.pk]
+
+
+def sittings_progress(*, sittings: Iterable[Sitting]) -> Mapping[int, Progress]:
+    """The progress of many sittings of any studies in one query; the split's size is on the split."""
+    rows = list(sittings)
+    counted = {
+        row["trial__sitting"]: row
+        for row in Response.objects.filter(trial__sitting__in=[sitting.pk for sitting in rows])
+        .order_by()
+        .values("trial__sitting")
+        .annotate(
+            answers=Count("pk"),
+            dialogues=Count("trial__dialogue", distinct=True),
+            first=Min("created"),
+            last=Max("created"),
+        )
+    }
+    return {sitting.pk: _progress(sitting, counted.get(sitting.pk)) for sitting in rows}
+
+
+def _progress(sitting: Sitting, counts: Mapping[str, object] | None) -> Progress:
+    total = sitting.respondent.study.split.item_count
+    total = total if sitting.limit is None else min(sitting.limit, total)
+    if counts is None:
+        return Progress(done=0, total=total)
+    finished = sitting.state == Sitting.State.FINISHED
+    begun = int(counts["dialogues"])  # type: ignore[call-overload]
+    answers = int(counts["answers"])  # type: ignore[call-overload]
+    minutes = (counts["last"] - counts["first"]).total_seconds() / 60  # type: ignore[operator]
+    return Progress(
+        done=begun if finished else max(0, begun - 1),
+        total=total,
+        answers=answers,
+        rate=(answers - 1) / minutes if minutes > 0 else None,
+    )
+
+
+def outcome_counts(*, sitting: Sitting) -> dict[str, int]:
+    """How many answers of this sitting came to which outcome, by their latest score."""
+    found = Response.objects.filter(trial__sitting=sitting).order_by().values("failure").annotate(n=Count("pk"))
+    failures = {row["failure"]: row["n"] for row in found if row["failure"]}
+    parsed = Response.objects.filter(trial__sitting=sitting, failure="").aggregate(
+        all=Count("pk", distinct=True),
+        answered=Count("pk", filter=Q(scores__outcome="answered"), distinct=True),
+    )
+    counts = {"answered": parsed["answered"], "unparsed": parsed["all"] - parsed["answered"], **failures}
+    return {outcome: n for outcome, n in counts.items() if n}

@@ -1,0 +1,67 @@
+"""Answers: stored raw first, read and scored after."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.db import IntegrityError, transaction
+
+from eqstudio.benchmarks.base import Outcome
+from eqstudio.errors import Conflict, InvalidInput
+from evaluation.models import Respondent, Response, Sitting, TrialRecord
+from evaluation.services.hearing import unheard_in
+from evaluation.services.scoring import response_score
+
+MAX_RAW = 200_000
+FAILURES = {"", Outcome.REFUSED.value, Outcome.ERROR.value, Outcome.NOT_HEARD.value}
+
+
+def response_record(
+    *,
+    trial: TrialRecord,
+    raw: str,
+    failure: str = "",
+    error: str = "",
+    heard: Mapping[str, Any] | None = None,
+    paradata: Mapping[str, Any] | None = None,
+) -> Response:
+    """Store one answer, then read and score it. A second answer to the same question returns the first.
+
+    The raw answer is committed before it is parsed. A person must have heard every clip of the question to the study's
+    share (InvalidInput, field ``heard``). Inserts one Response and one ScoreRecord.
+    """
+    existing = trial.responses.first()
+    if existing is not None:
+        return existing
+    sitting = trial.sitting
+    if sitting.state != Sitting.State.OPEN:
+        raise Conflict("This sitting is over; it takes no more answers. What was answered is kept.")
+    if failure not in FAILURES:
+        raise InvalidInput(f"Unknown failure {failure!r}; known: error, not_heard, refused.", field="failure")
+    if sitting.respondent.kind == Respondent.Kind.PERSON and not failure:
+        _gate(trial, heard or {})
+    try:
+        with transaction.atomic():
+            response = Response.objects.create(
+                trial=trial,
+                raw=raw[:MAX_RAW].replace("\x00", ""),
+                failure=failure,
+                error=error,
+                heard=dict(heard or {}),
+                paradata=dict(paradata or {}),
+            )
+    except IntegrityError:
+        return trial.responses.get()
+    response_score(response=response)
+    return response
+
+
+def _gate(trial: TrialRecord, heard: Mapping[str, Any]) -> None:
+    share = trial.sitting.respondent.study.gate_share
+    missing = unheard_in(trial=trial, heard=heard, share=share)
+    if missing:
+        raise InvalidInput(
+            f"Please listen to at least {share:.0%} of every clip first. Still to hear: {', '.join(missing)}.",
+            field="heard",
+        )

@@ -1,0 +1,138 @@
+"""Sittings: who sits, and what is asked next."""
+
+from __future__ import annotations
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from eqstudio.benchmarks import benchmark_get
+from eqstudio.benchmarks.base import Answered, Trial
+from eqstudio.errors import Conflict, InvalidInput
+from eqstudio.models import User
+from evaluation.domain.order import order_seed, trial_mirror, trial_rng
+from evaluation.models import Respondent, Sitting, Study, TrialRecord
+from evaluation.selectors import dialogue_order
+from evaluation.services.scoring import response_parsed, response_score
+from generation.models import Dialogue
+from generation.selectors import item_view
+
+
+def person_ensure(*, study: Study, user: User) -> Respondent:
+    """The respondent row of a person in a study, made on the first call; the name is a pseudonym."""
+    found = Respondent.objects.filter(study=study, user=user).first()
+    if found is not None:
+        return found
+    for number in range(1 + study.respondents.filter(kind=Respondent.Kind.PERSON).count(), 10_000):
+        try:
+            with transaction.atomic():
+                return Respondent.objects.create(
+                    study=study, user=user, kind=Respondent.Kind.PERSON, name=f"Person {number}"
+                )
+        except IntegrityError:
+            found = Respondent.objects.filter(study=study, user=user).first()
+            if found is not None:
+                return found
+    raise Conflict("This study has too many people.")
+
+
+def sitting_open(
+    *,
+    study: Study,
+    user: User | None = None,
+    respondent: Respondent | None = None,
+    run: int = 0,
+    limit: int | None = None,
+) -> Sitting:
+    """Begin a sitting, or return the one already begun. Exactly one of ``user`` and ``respondent`` says who sits."""
+    if (user is None) == (respondent is None):
+        raise InvalidInput("A sitting needs either a person or a respondent.", field="respondent")
+    if not study.is_open:
+        raise Conflict("This study is closed; it takes no more answers.")
+    sits = respondent or person_ensure(study=study, user=user)  # type: ignore[arg-type]
+    found, _created = Sitting.objects.select_related("respondent__study__split").get_or_create(
+        respondent=sits,
+        run=run,
+        defaults={
+            "limit": limit,
+            "order_seed": order_seed(study_seed=study.seed, respondent=sits.uid, run=run),
+        },
+    )
+    return found
+
+
+def trial_next(*, sitting: Sitting) -> TrialRecord | None:
+    """The question that waits for an answer, or the next one; None at the end, when the sitting is finished.
+
+    Inserts a TrialRecord for a new question. Two callers at once get the same one.
+    """
+    if sitting.state != Sitting.State.OPEN:
+        return None
+    records = sitting.trials.select_related(
+        "sitting__respondent__study__split", "sitting__respondent__user", "dialogue"
+    )
+    pending = records.filter(responses=None).first()
+    if pending is not None:
+        return pending
+    begun = list(sitting.trials.order_by("pk").values_list("dialogue_id", flat=True))
+    waiting = [pk for pk in dialogue_order(sitting=sitting) if pk not in set(begun)]
+    for pk in [*begun[-1:], *waiting]:
+        record = trial_of(sitting=sitting, dialogue=Dialogue.objects.get(pk=pk))
+        if record is not None:
+            return record
+    sitting_finish(sitting=sitting)
+    return None
+
+
+def trial_of(*, sitting: Sitting, dialogue: Dialogue) -> TrialRecord | None:
+    """The next question about one dialogue after the answers so far, stored as shown; None when it is through."""
+    answered = answers_so_far(sitting=sitting, dialogue=dialogue)
+    trial = trial_build(sitting=sitting, dialogue=dialogue, answered=answered)
+    return None if trial is None else trial_store(sitting=sitting, dialogue=dialogue, trial=trial)
+
+
+def trial_build(*, sitting: Sitting, dialogue: Dialogue, answered: list[Answered]) -> Trial | None:
+    """Ask the benchmark. A second run of a model shows every item in the opposite order of options."""
+    respondent = sitting.respondent
+    rng = trial_rng(seed=sitting.order_seed, dialogue=dialogue.uid)
+    benchmark = benchmark_get(respondent.study.benchmark)
+    trial = benchmark.next_trial(item_view(dialogue=dialogue), answered, rng)
+    if trial is None or respondent.kind == Respondent.Kind.PERSON or sitting.run % 2 == 0:
+        return trial
+    return trial_mirror(trial)
+
+
+def trial_store(*, sitting: Sitting, dialogue: Dialogue, trial: Trial) -> TrialRecord:
+    try:
+        with transaction.atomic():
+            return TrialRecord.objects.create(sitting=sitting, dialogue=dialogue, key=trial.key, shown=trial.as_dict())
+    except IntegrityError:
+        return TrialRecord.objects.get(sitting=sitting, dialogue=dialogue, key=trial.key)
+
+
+def answers_so_far(*, sitting: Sitting, dialogue: Dialogue) -> list[Answered]:
+    """What was asked about this dialogue and what was read from the answers; scores what was left unscored by a kill."""
+    answered = []
+    records = sitting.trials.filter(dialogue=dialogue).order_by("pk").prefetch_related("responses__scores")
+    for record in records:
+        for response in record.responses.all():
+            if not response.scores.all():
+                response_score(response=response)
+                response = type(response).objects.prefetch_related("scores").get(pk=response.pk)  # noqa: PLW2901
+            answered.append(Answered(trial=Trial.from_dict(record.shown), parsed=response_parsed(response=response)))
+    return answered
+
+
+def sitting_finish(*, sitting: Sitting) -> None:
+    """The only writer of FINISHED: one conditional UPDATE, so a cancelled sitting stays cancelled."""
+    now = timezone.now()
+    Sitting.objects.filter(pk=sitting.pk, state=Sitting.State.OPEN).update(
+        state=Sitting.State.FINISHED, finished_at=now, lease_until=None, lease_holder=""
+    )
+    sitting.refresh_from_db(fields=["state", "finished_at", "lease_until", "lease_holder"])
+
+
+def sitting_cancel(*, sitting: Sitting) -> bool:
+    """Stop an open sitting; its answers stay. False when it was no longer open."""
+    moved = Sitting.objects.filter(pk=sitting.pk, state=Sitting.State.OPEN).update(state=Sitting.State.CANCELLED)
+    sitting.refresh_from_db(fields=["state"])
+    return moved == 1
