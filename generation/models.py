@@ -104,6 +104,7 @@ class Dialogue(models.Model):
     topic_key = models.CharField(max_length=120, blank=True)
     attempts = models.PositiveSmallIntegerField(default=0)
     lease_until = models.DateTimeField(null=True, blank=True)
+    lease_owner = models.CharField(max_length=120, blank=True, help_text="the process at work, or 'queued' while it waits for one")
     error = models.TextField(blank=True)
     error_cause = models.CharField(max_length=60, blank=True)
     created = models.DateTimeField(auto_now_add=True)
@@ -226,6 +227,9 @@ class ProviderCall(AppendOnly):
 
     class Meta:
         ordering: ClassVar = ["-pk"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["kind", "request_hash"], condition=Q(outcome="ok"), name="call_paid_once")
+        ]
         indexes: ClassVar = [models.Index(fields=["kind", "request_hash", "outcome"], name="call_cache")]
 
     def __str__(self) -> str:
