@@ -26,7 +26,14 @@ LOUDNESS_BLOCK_S = 0.4
 FLOOR_DB = -120.0
 _CHUNK_FRAMES = 4096
 
-PAIR_SCALES = {"pitch_st": 4.0, "spread_st": 0.8, "rms_db": 2.4, "log2_duration": 0.23, "centroid_hz": 200.0, "pause_share": 0.05}
+PAIR_SCALES = {
+    "pitch_st": 4.0,
+    "spread_st": 0.8,
+    "rms_db": 2.4,
+    "log2_duration": 0.23,
+    "centroid_hz": 200.0,
+    "pause_share": 0.05,
+}
 """Typical differences between two good deliveries of the same line; they weigh the features of a pair alike."""
 
 
@@ -102,7 +109,8 @@ def pair_distance(first: Measures, second: Measures) -> PairDistance:
     differences = {
         "pitch_st": _semitones(first.pitch, second.pitch),
         "spread_st": (first.pitch_spread or 0.0) - (second.pitch_spread or 0.0),
-        "rms_db": (first.rms if first.rms is not None else FLOOR_DB) - (second.rms if second.rms is not None else FLOOR_DB),
+        "rms_db": (first.rms if first.rms is not None else FLOOR_DB)
+        - (second.rms if second.rms is not None else FLOOR_DB),
         "log2_duration": math.log2(first.duration / second.duration),
         "centroid_hz": (first.centroid or 0.0) - (second.centroid or 0.0),
         "pause_share": (first.pause_share if first.pause_share is not None else 1.0)

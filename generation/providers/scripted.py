@@ -48,7 +48,9 @@ class Scripted:
             Behaviour.RATE_LIMIT: ProviderError(
                 "The fake provider asks for fewer calls.", cause="rate limited", decision=Retry(RETRY_AFTER_S)
             ),
-            Behaviour.STALL: ProviderError("The fake provider gave no answer in time.", cause="timeout", decision=Retry(0)),
+            Behaviour.STALL: ProviderError(
+                "The fake provider gave no answer in time.", cause="timeout", decision=Retry(0)
+            ),
             Behaviour.REFUSE: Refused("The fake provider declined as told."),
         }
         if behaviour in failures:

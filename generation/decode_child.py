@@ -1,0 +1,186 @@
+"""The decoder process: reads audio files that strangers made, under limits, and answers with samples.
+
+It is started by ``generation.intake`` and imports neither Django nor the studio, so that it starts fast and has nothing
+to lose. Frames on stdin and stdout: 4 bytes of length, then JSON or bytes. A request is a JSON head and the file; an
+answer is a JSON head and, if that says ``ok``, float32 samples.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import resource
+import struct
+import sys
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import soundfile
+
+BLOCK_S = 5
+FORMATS = {"WAV", "WAVEX", "RF64", "W64", "AIFF", "AU", "CAF", "FLAC", "MP3", "OGG"}
+_STREAMED = 0xFFFF_FF00
+LIE_TOLERANCE = 0.05
+LIE_FRAMES = 4800
+"""An MP3's header may promise a few padded frames more than the decoder gives."""
+
+
+class Unreadable(Exception):
+    """The file is not a clip; the message says why, without naming the file."""
+
+
+def decode(data: bytes, max_seconds: float) -> tuple[dict[str, Any], npt.NDArray[np.float32]]:
+    """Read ``data`` with libsndfile, and with FFmpeg's libraries where that does not know the format."""
+    lengths = _wav_lengths(data)
+    if lengths is not None and 0 < lengths.there < lengths.promised:
+        raise Unreadable(
+            f"it is cut off: its header promises {lengths.promised} bytes of sound, but only {lengths.there} are there"
+        )
+    try:
+        with soundfile.SoundFile(io.BytesIO(data)) as handle:
+            head, samples = _read_soundfile(handle, max_seconds)
+    except (soundfile.LibsndfileError, _NoFrames) as error:
+        head, samples = _read_av(data, max_seconds, first=_reason(error))
+    return head | {"streamed": lengths is not None and lengths.streamed}, samples
+
+
+def _reason(error: Exception) -> str:
+    return str(error.error_string if isinstance(error, soundfile.LibsndfileError) else error).rstrip(". ")
+
+
+class _NoFrames(Exception):
+    """libsndfile found a header and nothing behind it."""
+
+
+class _WavLengths(NamedTuple):
+    promised: int
+    there: int
+    streamed: bool
+
+
+def _wav_lengths(data: bytes) -> _WavLengths | None:
+    """What the data chunk of a WAV promises and what there is. A writer into a pipe leaves 0 or the largest number."""
+    if data[:4] != b"RIFF" or data[8:12] != b"WAVE":
+        return None
+    at = 12
+    while at + 8 <= len(data):
+        size = int.from_bytes(data[at + 4 : at + 8], "little")
+        if data[at : at + 4] == b"data":
+            there = len(data) - at - 8
+            streamed = size >= _STREAMED or (size == 0 and there > 0)
+            return _WavLengths(promised=0 if streamed else size, there=there, streamed=streamed)
+        at += 8 + size + size % 2
+    return None
+
+
+def _read_soundfile(handle: soundfile.SoundFile, max_seconds: float) -> tuple[dict[str, Any], npt.NDArray[np.float32]]:
+    rate, declared = handle.samplerate, handle.frames
+    if rate <= 0 or handle.channels <= 0:
+        raise Unreadable("its header names no sample rate or no channel")
+    blocks, total = [], 0
+    while True:
+        block = handle.read(BLOCK_S * rate, dtype="float32", always_2d=True)
+        if not len(block):
+            break
+        total += len(block)
+        if total > max_seconds * rate:
+            raise Unreadable(f"it is longer than {max_seconds / 60:.0f} minutes")
+        blocks.append(block)
+    if not total:
+        raise _NoFrames("it holds no sound: its header is there, but no frame follows")
+    if 0 < declared < 2**62 and declared - total > max(LIE_FRAMES, LIE_TOLERANCE * declared):
+        raise Unreadable(
+            f"it is cut off: its header promises {declared / rate:.2f} s, but only {total / rate:.2f} s can be decoded"
+        )
+    head = {"format": handle.format, "subtype": handle.subtype, "rate": rate, "decoder": "libsndfile"}
+    if handle.format not in FORMATS:
+        raise Unreadable(f"its format ({handle.format}) is not accepted; use WAV, FLAC, MP3, OGG, M4A or WebM")
+    return head, np.concatenate(blocks)
+
+
+def _read_av(data: bytes, max_seconds: float, *, first: str) -> tuple[dict[str, Any], npt.NDArray[np.float32]]:
+    try:
+        import av  # noqa: PLC0415 -- only for what libsndfile cannot read
+    except ImportError as error:
+        raise Unreadable(f"its format is not one this installation reads ({first}; PyAV is not installed)") from error
+    try:
+        with av.open(io.BytesIO(data)) as container:
+            if not container.streams.audio:
+                raise Unreadable("it holds no audio stream")
+            return _read_stream(container, max_seconds)
+    except (av.FFmpegError, ValueError) as error:
+        raise Unreadable(f"it is not a sound file, or broken ({first})") from error
+
+
+def _read_stream(container: Any, max_seconds: float) -> tuple[dict[str, Any], npt.NDArray[np.float32]]:
+    stream = container.streams.audio[0]
+    blocks: list[npt.NDArray[np.float32]] = []
+    rate = total = 0
+    for frame in container.decode(stream):
+        block = _float_block(frame)
+        if rate and (frame.sample_rate != rate or block.shape[1] != blocks[0].shape[1]):
+            raise Unreadable("it changes its sample rate or its channels on the way")
+        rate = frame.sample_rate
+        total += len(block)
+        if total > max_seconds * rate:
+            raise Unreadable(f"it is longer than {max_seconds / 60:.0f} minutes")
+        blocks.append(block)
+    if not total or not rate:
+        raise Unreadable("it holds no sound that can be decoded")
+    # A bare AAC stream has no length of its own: what FFmpeg says is a guess from the first frames.
+    declared = 0.0 if container.format.name == "aac" else float(container.duration or 0) / 1e6
+    if declared and declared - total / rate > max(0.3, LIE_TOLERANCE * declared):
+        raise Unreadable(f"it is cut off: {declared:.2f} s are promised, but only {total / rate:.2f} s can be decoded")
+    head = {"format": container.format.name, "subtype": stream.codec_context.name, "rate": rate, "decoder": "ffmpeg"}
+    return head, np.concatenate(blocks)
+
+
+def _float_block(frame: Any) -> npt.NDArray[np.float32]:
+    array = frame.to_ndarray()
+    if not frame.format.is_planar:
+        array = array.reshape(-1, frame.layout.nb_channels).T
+    if array.dtype.kind in "iu":
+        info = np.iinfo(array.dtype)
+        middle = 0.0 if array.dtype.kind == "i" else (info.max + 1) / 2
+        array = (array.astype(np.float64) - middle) / ((info.max + 1) if array.dtype.kind == "i" else middle)
+    return np.ascontiguousarray(array.T, dtype=np.float32)
+
+
+def _receive(source: IO[bytes]) -> bytes | None:
+    size = source.read(8)
+    return source.read(struct.unpack("<Q", size)[0]) if len(size) == 8 else None  # noqa: PLR2004 -- an unsigned 64-bit length
+
+
+def _send(target: IO[bytes], *parts: bytes | memoryview) -> None:
+    for part in parts:
+        target.write(struct.pack("<Q", len(part)))
+        target.write(part)
+    target.flush()
+
+
+def _answer(request: dict[str, Any], data: bytes) -> tuple[bytes, bytes | memoryview]:
+    spent = resource.getrusage(resource.RUSAGE_SELF)
+    allowed = int(spent.ru_utime + spent.ru_stime + request["cpu_s"]) + 1
+    resource.setrlimit(resource.RLIMIT_CPU, (allowed, resource.RLIM_INFINITY))
+    try:
+        head, samples = decode(data, request["max_seconds"])
+    except Unreadable as error:
+        return json.dumps({"ok": False, "reason": str(error)}).encode(), b""
+    except MemoryError:
+        return json.dumps({"ok": False, "reason": "it needs more memory than a clip may"}).encode(), b""
+    head |= {"ok": True, "channels": samples.shape[1], "frames": len(samples)}
+    return json.dumps(head).encode(), memoryview(np.ascontiguousarray(samples, dtype="<f4")).cast("B")
+
+
+def main() -> None:
+    memory = int(sys.argv[1])
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    source, target = sys.stdin.buffer, sys.stdout.buffer
+    while (head := _receive(source)) is not None and (data := _receive(source)) is not None:
+        _send(target, *_answer(json.loads(head), data))
+
+
+if __name__ == "__main__":
+    main()

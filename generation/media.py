@@ -1,0 +1,83 @@
+"""Addresses of clips that tell nothing: encrypted, expiring, good for one person only, all of the same length."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+from typing import TYPE_CHECKING, NamedTuple, TypedDict
+
+from cryptography.fernet import Fernet, InvalidToken
+from django.conf import settings
+from django.urls import reverse
+
+from eqstudio.errors import NotFound
+from generation.models import Clip
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+_SEPARATOR = "|"
+_PLAIN_LENGTH = 64
+"""Every token holds this many characters, so that its length says nothing."""
+
+
+class ClipCard(TypedDict):
+    """What a player needs to know of a clip."""
+
+    url: str
+    duration: float
+    peaks: list[float]
+
+
+class Ticket(NamedTuple):
+    clip_uid: str
+    holder: str
+
+
+def clip_url(*, clip: Clip, holder: str) -> str:
+    """The address of ``clip`` for the person whose uid is ``holder``; it works for six hours and for nobody else."""
+    plain = _SEPARATOR.join((clip.uid, holder))
+    if len(plain) > _PLAIN_LENGTH:
+        raise ValueError("a holder is the uid of a person")
+    token = _cipher().encrypt(plain.ljust(_PLAIN_LENGTH).encode()).decode()
+    return reverse("media", args=[token.rstrip("=")])
+
+
+def clip_card(*, clip: Clip, holder: str) -> ClipCard:
+    """Address, duration and waveform peaks of ``clip`` for a page of ``holder``."""
+    return ClipCard(url=clip_url(clip=clip, holder=holder), duration=clip.duration, peaks=list(clip.peaks))
+
+
+def ticket_read(*, token: str, now: datetime) -> Ticket:
+    """Open a token. NotFound, with one message for all cases, when it is forged, spoilt or expired."""
+    try:
+        plain = _cipher().decrypt_at_time(
+            token + "=" * (-len(token) % 4), ttl=settings.MEDIA_TOKEN_SECONDS, current_time=int(now.timestamp())
+        )
+    except (InvalidToken, ValueError) as error:
+        raise NotFound("There is no such clip, or its address has expired. Load the page again.") from error
+    uid, _, holder = plain.decode().strip().partition(_SEPARATOR)
+    return Ticket(clip_uid=uid, holder=holder)
+
+
+def clip_for_ticket(*, token: str, holder: str, now: datetime) -> Clip:
+    """The clip behind a token, for the person it was made for. NotFound for anybody else."""
+    ticket = ticket_read(token=token, now=now)
+    clip = Clip.objects.filter(uid=ticket.clip_uid).first()
+    if clip is None or not hmac.compare_digest(ticket.holder, holder):
+        raise NotFound("There is no such clip, or its address has expired. Load the page again.")
+    return clip
+
+
+def token_etag(token: str) -> str:
+    """A validator made of the address alone: it repeats for the same address and says nothing about the file."""
+    return f'"{hmac.new(_key("etag"), token.encode(), hashlib.sha256).hexdigest()[:32]}"'
+
+
+def _cipher() -> Fernet:
+    return Fernet(base64.urlsafe_b64encode(_key("clip")))
+
+
+def _key(purpose: str) -> bytes:
+    return hmac.new(settings.SECRET_KEY.encode(), f"media-{purpose}".encode(), hashlib.sha256).digest()

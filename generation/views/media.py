@@ -1,0 +1,128 @@
+"""One view serves all audio: permission first, then a byte range, or a hand-over to nginx or the object store."""
+
+from __future__ import annotations
+
+import re
+from typing import IO, TYPE_CHECKING, NamedTuple
+
+from django.conf import settings
+from django.core.files.storage import default_storage
+from django.http import HttpResponse, HttpResponseRedirect, StreamingHttpResponse
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from eqstudio.blobs import blob_key
+from eqstudio.errors import NotFound
+from generation.media import clip_for_ticket, token_etag
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from django.http import HttpRequest
+    from django.http.response import HttpResponseBase
+
+    from generation.models import Clip
+
+BLOCK = 64 * 1024
+_RANGE = re.compile(r"bytes=(\d*)-(\d*)")
+
+
+class ByteRange(NamedTuple):
+    """First and last byte to send."""
+
+    first: int
+    last: int
+
+    @property
+    def size(self) -> int:
+        return self.last - self.first + 1
+
+
+class Unsatisfiable(Exception):
+    """The range lies wholly behind the end of the file."""
+
+
+@require_safe
+def media(request: HttpRequest, token: str) -> HttpResponseBase:
+    """The bytes of one clip, to the person whose page the address was made for."""
+    clip = clip_for_ticket(token=token, holder=str(getattr(request.user, "uid", "")), now=timezone.now())
+    etag = token_etag(token)
+    response = _handed_over(clip) or _served(request, clip, etag)
+    # Whoever signs in next on this browser must ask again; the address itself is different for every page anyway.
+    response["Cache-Control"] = "private, no-transform, max-age=3600"
+    response["ETag"] = etag
+    response["Content-Disposition"] = "inline"
+    response["X-Content-Type-Options"] = "nosniff"
+    return response
+
+
+def _handed_over(clip: Clip) -> HttpResponseBase | None:
+    key = blob_key(clip.sha256)
+    if settings.AWS_STORAGE_BUCKET_NAME:
+        return HttpResponseRedirect(default_storage.url(key))
+    if settings.MEDIA_ACCEL_PREFIX:
+        response = HttpResponse(content_type=clip.media_type)
+        response["X-Accel-Redirect"] = f"{settings.MEDIA_ACCEL_PREFIX.rstrip('/')}/{key}"
+        return response
+    return None
+
+
+def _served(request: HttpRequest, clip: Clip, etag: str) -> HttpResponseBase:
+    if request.headers.get("If-None-Match") == etag:
+        return HttpResponse(status=304)
+    try:
+        wanted = range_wanted(
+            header=request.headers.get("Range"), condition=request.headers.get("If-Range"), etag=etag, size=clip.size
+        )
+    except Unsatisfiable:
+        response = HttpResponse(status=416)
+        response["Content-Range"] = f"bytes */{clip.size}"
+        response["Accept-Ranges"] = "bytes"
+        return response
+    part = wanted or ByteRange(0, clip.size - 1)
+    body: HttpResponseBase
+    if request.method == "HEAD":
+        body = HttpResponse(content_type=clip.media_type)
+    else:
+        body = StreamingHttpResponse(_blocks(_opened(clip), part), content_type=clip.media_type)
+    if wanted:
+        body.status_code = 206
+        body["Content-Range"] = f"bytes {part.first}-{part.last}/{clip.size}"
+    body["Content-Length"] = str(part.size)
+    body["Accept-Ranges"] = "bytes"
+    return body
+
+
+def range_wanted(*, header: str | None, condition: str | None, etag: str, size: int) -> ByteRange | None:
+    """Read a Range header. None means the whole file: no header, several ranges, nonsense, or an If-Range that differs."""
+    match = _RANGE.fullmatch(header.strip()) if header else None
+    if match is None or (condition is not None and condition != etag):
+        return None
+    first, last = match.groups()
+    if first:
+        if last and int(last) < int(first):
+            return None
+        if int(first) >= size:
+            raise Unsatisfiable
+        return ByteRange(int(first), min(int(last), size - 1) if last else size - 1)
+    if not last:
+        return None
+    if int(last) == 0:
+        raise Unsatisfiable
+    return ByteRange(max(0, size - int(last)), size - 1)
+
+
+def _opened(clip: Clip) -> IO[bytes]:
+    try:
+        return default_storage.open(blob_key(clip.sha256), "rb")  # type: ignore[return-value]
+    except FileNotFoundError as error:
+        raise NotFound("The sound of this clip is missing from the store. Tell whoever runs the studio.") from error
+
+
+def _blocks(handle: IO[bytes], part: ByteRange) -> Iterator[bytes]:
+    with handle:
+        handle.seek(part.first)
+        left = part.size
+        while left > 0 and (block := handle.read(min(BLOCK, left))):
+            left -= len(block)
+            yield block
