@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from django import template
+from django.utils.translation import gettext, ngettext
 
 from eqstudio.estimates import Estimate
 
 register = template.Library()
+
+_MINUTE_S = 60
+_SPEAK_HOURS_FROM_MINUTES = 90
 
 
 @register.filter
@@ -16,3 +20,15 @@ def figure(estimate: Estimate) -> str:
         return f"undefined: {estimate.reason}"
     interval = "" if estimate.lo is None or estimate.hi is None else f" ({estimate.lo:.2f}\N{EN DASH}{estimate.hi:.2f})"
     return f"{estimate.value:.2f}{interval}, n\N{NO-BREAK SPACE}{estimate.n}"
+
+
+@register.filter
+def time_left(seconds: int) -> str:
+    """A rough time to go, in words."""
+    if seconds < _MINUTE_S:
+        return gettext("less than a minute left")
+    minutes = round(seconds / _MINUTE_S)
+    if minutes < _SPEAK_HOURS_FROM_MINUTES:
+        return ngettext("about %(n)d minute left", "about %(n)d minutes left", minutes) % {"n": minutes}
+    hours = round(minutes / _MINUTE_S)
+    return ngettext("about %(n)d hour left", "about %(n)d hours left", hours) % {"n": hours}

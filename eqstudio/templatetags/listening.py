@@ -1,0 +1,42 @@
+"""The player's words and script, for every page with clips on it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import template
+from django.utils.translation import gettext as _
+
+register = template.Library()
+
+
+@register.inclusion_tag("eqstudio/parts/listening.html")
+def listening(*, player: bool = True) -> dict[str, Any]:
+    """Put into the ``scripts`` block. ``player=False`` where the page's own module imports the player already."""
+    return {"words": listen_words(), "player": player}
+
+
+def listen_words() -> dict[str, str]:
+    return {
+        "play": _("Play {label}"),
+        "pause": _("Pause {label}"),
+        "position": _("{label}: position. Space plays and pauses, arrow keys move."),
+        "of": _("{now} of {all}"),
+        "heard": _("heard"),
+        "heardShare": _("{percent} % heard"),
+        "speed": _("Speed {rate}, change"),
+        "loop": _("Repeat {label}"),
+        "loopShort": _("Repeat"),
+        "clip": _("clip"),
+        "loading": _("Still loading: the connection is slow."),
+        "blocked": _("Your browser waits for a click before it plays sound. Press play once more."),
+        "offline": _("This clip could not be loaded: there is no connection. What you did is kept."),
+        "expired": _(
+            "This page has been open too long, so its sounds have closed. Reload the page: what you did is kept."
+        ),
+        "broken": _("This clip could not be played: the file or its format is not readable here."),
+        "server": _("This clip could not be loaded: the server answered {status}."),
+        "again": _("Try again"),
+        "reload": _("Reload the page"),
+        "report": _("Report a problem"),
+    }

@@ -1,0 +1,37 @@
+"""Health for machines (``/healthz``, open to all, no detail) and for admins."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.contrib.auth.decorators import login_not_required
+from django.http import JsonResponse
+from django.shortcuts import render
+from django.utils import timezone, translation
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from eqstudio.access import can_administer, role_require
+from eqstudio.health import health_probe
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest, HttpResponse
+
+
+@require_safe
+@never_cache
+@login_not_required
+def healthz(_request: HttpRequest) -> HttpResponse:
+    """200 when every part works, else 503; one word for each part."""
+    with translation.override("en"):
+        probes = health_probe(now=timezone.now())
+    ok = all(probe.ok for probe in probes)
+    body = {"ok": ok, **{probe.name: "ok" if probe.ok else "failing" for probe in probes}}
+    return JsonResponse(body, status=200 if ok else 503)
+
+
+@require_safe
+@role_require(can_administer)
+def health(request: HttpRequest) -> HttpResponse:
+    probes = health_probe(now=timezone.now())
+    return render(request, "eqstudio/health.html", {"probes": probes, "ok": all(probe.ok for probe in probes)})
