@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _COMMON: dict[str, Any] = {"acks_late": True, "reject_on_worker_lost": True, "ignore_result": True}
+_LONG: dict[str, Any] = {"acks_late": False, "ignore_result": True}
+"""Longer than the broker waits before it hands a task out again, so it is acknowledged at once: after a kill the sweep
+finds the row whose lease has run out."""
 
 
 def io_task(function: Callable[..., Any]) -> Any:
@@ -28,7 +31,7 @@ def cpu_task(function: Callable[..., Any]) -> Any:
 
 def gpu_task(function: Callable[..., Any]) -> Any:
     """Needs an accelerator. One at a time per worker, up to 6 hours; progress is in rows, so a kill loses one batch."""
-    return shared_task(**_COMMON, name=_name("gpu", function), soft_time_limit=21_000, time_limit=21_600)(function)
+    return shared_task(**_LONG, name=_name("gpu", function), soft_time_limit=21_000, time_limit=21_600)(function)
 
 
 def _name(queue: str, function: Callable[..., Any]) -> str:

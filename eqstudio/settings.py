@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import difflib
+import os
 from pathlib import Path
 
 import structlog
 from csp.constants import NONCE, NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.translation import gettext_lazy as _
-from environs import FileAwareEnv
+from environs import FileAwareEnv, validate
+
+from eqstudio.broker import FILES, broker_files, broker_socket
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
 env = FileAwareEnv()
-env.read_env(BASE_DIR / ".env", recurse=False)
+env.read_env(env.str("EQSTUDIO_ENV_FILE", str(BASE_DIR / ".env")), recurse=False)
 
-DATA_DIR = Path(env.str("EQSTUDIO_DATA", str(BASE_DIR / "var"))).resolve()
+DATA_DIR = Path(env.str("EQSTUDIO_DATA", "") or BASE_DIR / "var").resolve()
 PRODUCTION = env.bool("EQSTUDIO_PRODUCTION", False)
 DEBUG = env.bool("EQSTUDIO_DEBUG", False)
 
@@ -32,8 +36,15 @@ def _secret_key() -> str:
         from django.core.management.utils import get_random_secret_key  # noqa: PLC0415 -- only on the first start
 
         DATA_DIR.mkdir(parents=True, exist_ok=True)
-        path.touch(mode=0o600)
-        path.write_text(get_random_secret_key())
+        mine = path.with_name(f"secret-key.{os.getpid()}")
+        mine.touch(mode=0o600)
+        mine.write_text(get_random_secret_key())
+        try:
+            path.hardlink_to(mine)  # two processes on a first start agree on one key
+        except FileExistsError:
+            pass
+        finally:
+            mine.unlink()
     return path.read_text()
 
 
@@ -52,6 +63,7 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "django.contrib.humanize",
+    "django.forms",
     "allauth",
     "allauth.account",
     "allauth.mfa",
@@ -115,38 +127,44 @@ FORM_RENDERER = "eqstudio.forms.StudioFormRenderer"
 
 # Database: SQLite (WAL, immediate transactions) is the embedded default; PostgreSQL serves a team.
 DATABASES = {"default": env.dj_db_url("DATABASE_URL", f"sqlite:///{DATA_DIR / 'studio.sqlite3'}")}
-if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
-    DATABASES["default"]["OPTIONS"] = {
-        "transaction_mode": "IMMEDIATE",
-        "timeout": 20,
-        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=20000;",
-    }
-else:
-    DATABASES["default"]["CONN_MAX_AGE"] = 60
-    DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
+match DATABASES["default"]["ENGINE"]:
+    case "django.db.backends.sqlite3":
+        DATABASES["default"]["OPTIONS"] = {
+            "transaction_mode": "IMMEDIATE",
+            "timeout": 20,
+            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=20000;",
+        }
+    case "django.db.backends.postgresql":
+        DATABASES["default"]["CONN_MAX_AGE"] = 60
+        DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
+    case _other:
+        raise ImproperlyConfigured(f"DATABASE_URL names {_other}; the studio runs on sqlite:/// and postgres:// only.")
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-# Broker: Redis for a team, an embedded Redis-compatible server on a unix socket, or files where neither exists.
+# Broker: Redis for a team; else an embedded Redis-compatible server on a unix socket, which `manage.py studio` starts
+# (other commands find it by its socket); else files, where no such server exists on this machine.
 REDIS_URL = env.str("REDIS_URL", "")
-BROKER_SOCKET = DATA_DIR / "broker" / "broker.sock"
+if REDIS_URL and not REDIS_URL.startswith(("redis://", "rediss://", "redis+socket://")):
+    raise ImproperlyConfigured("REDIS_URL must start with redis://, rediss:// or redis+socket://.")
+BROKER_SOCKET = broker_socket(DATA_DIR)
+BROKER_EMBEDDED = env.str("EQSTUDIO_BROKER", "redis" if BROKER_SOCKET.exists() else FILES, validate=validate.OneOf(["redis", FILES]))
 TASK_TIME_LIMIT_S = 660
-if REDIS_URL or BROKER_SOCKET.exists():
+if REDIS_URL or BROKER_EMBEDDED == "redis":
     CELERY_BROKER_URL = REDIS_URL or f"redis+socket://{BROKER_SOCKET}"
     CELERY_BROKER_TRANSPORT_OPTIONS = {
         "visibility_timeout": 900,
         "unacked_restore_interval": 5,
         "unacked_restore_throttle": 1,
+        "queue_order_strategy": "priority",
+        "max_retries": 1,
+        "interval_start": 0,
+        "interval_step": 0.1,
+        "interval_max": 0.2,
         "global_keyprefix": env.str("EQSTUDIO_BROKER_PREFIX", ""),
     }
 else:
-    _messages = DATA_DIR / "broker" / "messages"
     CELERY_BROKER_URL = "filesystem://"
-    CELERY_BROKER_TRANSPORT_OPTIONS = {
-        "data_folder_in": str(_messages),
-        "data_folder_out": str(_messages),
-        "control_folder": str(DATA_DIR / "broker" / "control"),
-        "polling_interval": 0.1,
-    }
+    CELERY_BROKER_TRANSPORT_OPTIONS = broker_files(DATA_DIR)
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_TASK_DEFAULT_QUEUE = "io"
@@ -155,7 +173,9 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TIMEZONE = "UTC"
 CELERY_BEAT_SCHEDULE_FILENAME = str(DATA_DIR / "broker" / "beat-schedule")
-SWEEP_INTERVAL_S = env.int("EQSTUDIO_SWEEP_SECONDS", 15)
+CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 3
+DJANGO_STRUCTLOG_CELERY_ENABLED = True
+SWEEP_INTERVAL_S = env.int("EQSTUDIO_SWEEP_SECONDS", 15, validate=validate.Range(min=1, max=3600))
 CELERY_BEAT_SCHEDULE = {
     "generation-sweep": {"task": "io.generation.tasks.production_sweep", "schedule": SWEEP_INTERVAL_S},
     "annotation-sweep": {"task": "io.annotation.tasks.annotation_sweep", "schedule": SWEEP_INTERVAL_S},
@@ -163,8 +183,8 @@ CELERY_BEAT_SCHEDULE = {
 }
 
 CACHES = {
-    "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}
-    if REDIS_URL
+    "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL, "KEY_PREFIX": "eqstudio"}
+    if REDIS_URL.startswith(("redis://", "rediss://"))
     else {"BACKEND": "django.core.cache.backends.filebased.FileBasedCache", "LOCATION": str(DATA_DIR / "cache")}
 }
 
@@ -236,7 +256,8 @@ SESSION_COOKIE_AGE = 14 * 24 * 3600
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = PRODUCTION
 SECURE_HSTS_SECONDS = 31_536_000 if PRODUCTION else 0
 SECURE_SSL_REDIRECT = PRODUCTION
-SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+if PRODUCTION:
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 SECURE_REDIRECT_EXEMPT = [r"^healthz$"]
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
@@ -302,13 +323,22 @@ EXAM_KEY_ENV = env.str("EQSTUDIO_EXAM_KEY_ENV", "OPENAI_API_KEY")
 PRICES = env.json("EQSTUDIO_PRICES", "{}")
 """US dollars per million tokens by model: {"model": {"in": 0.25, "out": 2.0}}."""
 
-# Logs: one JSON object a line in production, coloured lines otherwise.
-LOG_LEVEL = env.str("EQSTUDIO_LOG_LEVEL", "INFO")
+# Logs: one JSON object a line where a machine reads them, plain lines for a person at a terminal.
+LOG_LEVEL = env.str("EQSTUDIO_LOG_LEVEL", "INFO", validate=validate.OneOf(["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]))
+LOG_FORMAT = env.str("EQSTUDIO_LOG_FORMAT", "json" if PRODUCTION else "plain", validate=validate.OneOf(["json", "plain"]))
 _shared_processors = [
     structlog.contextvars.merge_contextvars,
     structlog.stdlib.add_log_level,
     structlog.stdlib.add_logger_name,
     structlog.processors.TimeStamper(fmt="iso", utc=True),
+]
+_renderers = [
+    structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+    *(
+        [structlog.processors.format_exc_info, structlog.processors.JSONRenderer(ensure_ascii=False)]
+        if LOG_FORMAT == "json"
+        else [structlog.dev.ConsoleRenderer(colors=False)]
+    ),
 ]
 LOGGING = {
     "version": 1,
@@ -316,7 +346,7 @@ LOGGING = {
     "formatters": {
         "structured": {
             "()": structlog.stdlib.ProcessorFormatter,
-            "processor": structlog.processors.JSONRenderer() if PRODUCTION else structlog.dev.ConsoleRenderer(colors=False),
+            "processors": _renderers,
             "foreign_pre_chain": _shared_processors,
         }
     },
@@ -330,3 +360,19 @@ structlog.configure(
     cache_logger_on_first_use=True,
 )
 SENTRY_DSN = env.str("SENTRY_DSN", "")
+if SENTRY_DSN:
+    try:
+        import sentry_sdk  # type: ignore[import-not-found]
+    except ImportError as _error:
+        raise ImproperlyConfigured("SENTRY_DSN is set, but sentry-sdk is not installed: pip install sentry-sdk") from _error
+    sentry_sdk.init(dsn=SENTRY_DSN, send_default_pii=False)
+
+# A misspelt name would silently leave a default in force.
+_known = {name for name in env.dump() if name.startswith("EQSTUDIO_")}
+for _name in sorted(set(os.environ) - _known):
+    if _name.startswith("EQSTUDIO_") and _name.removesuffix("_FILE") not in _known:
+        _near = difflib.get_close_matches(_name, _known, n=1)
+        raise ImproperlyConfigured(
+            f"The environment sets {_name}, which is no setting of the studio."
+            + (f" Did you mean {_near[0]}?" if _near else " .env.example lists them all.")
+        )
