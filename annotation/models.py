@@ -29,7 +29,9 @@ class Round(models.Model):
     language = models.CharField(max_length=8, choices=LANGUAGES, blank=True)
     state = models.CharField(max_length=8, choices=State.choices, default=State.OPEN)
     people_per_item = models.PositiveSmallIntegerField(default=3)
-    agree_needed = models.PositiveSmallIntegerField(default=2, help_text="votes for the same verdict that decide an item")
+    agree_needed = models.PositiveSmallIntegerField(
+        default=2, help_text="votes for the same verdict that decide an item"
+    )
     gate_share = models.FloatField(default=0.9, help_text="share of each clip that must be heard before it is graded")
     lease_minutes = models.PositiveSmallIntegerField(default=20)
     undo_seconds = models.PositiveIntegerField(default=300)
@@ -48,7 +50,8 @@ class Round(models.Model):
             models.CheckConstraint(condition=Q(gate_share__range=(0, 1)), name="round_gate_is_a_share"),
             models.CheckConstraint(condition=Q(people_per_item__gte=1), name="round_people_positive"),
             models.CheckConstraint(
-                condition=Q(agree_needed__gte=1) & Q(agree_needed__lte=models.F("people_per_item")), name="round_agree_within_people"
+                condition=Q(agree_needed__gte=1) & Q(agree_needed__lte=models.F("people_per_item")),
+                name="round_agree_within_people",
             ),
         ]
 
@@ -81,7 +84,11 @@ class RoundItem(models.Model):
 
 
 class Assignment(models.Model):
-    """One person's lease on one item. ``slot`` is 0..people_per_item-1; an active or submitted lease holds its slot."""
+    """One person's lease on one item. ``slot`` is 0..people_per_item-1; an active or submitted lease holds its slot.
+
+    A judgement counts when its lease is ``submitted``; one that came after its slot was given away is ``late``: kept, not
+    counted. So the constraint on slots is also what keeps an item from getting more counted judgements than asked for.
+    """
 
     class State(models.TextChoices):
         ACTIVE = "active", _("active")
@@ -98,8 +105,12 @@ class Assignment(models.Model):
     slot = models.PositiveSmallIntegerField()
     state = models.CharField(max_length=10, choices=State.choices, default=State.ACTIVE)
     lease_until = models.DateTimeField()
-    shown = models.JSONField(default=dict, help_text="order in which variants were shown, by turn position: variant uids")
+    shown = models.JSONField(
+        default=dict, help_text="order in which variants were shown, by turn position: variant uids"
+    )
     draft = models.JSONField(default=dict, blank=True)
+    reason = models.CharField(max_length=200, blank=True, help_text="why the item was given back")
+    ended_at = models.DateTimeField(null=True, blank=True)
     created = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -109,10 +120,15 @@ class Assignment(models.Model):
                 fields=["item", "slot"], condition=Q(state__in=["active", "submitted"]), name="assignment_slot_once"
             ),
             models.UniqueConstraint(
-                fields=["item", "annotator"], condition=Q(state__in=["active", "submitted"]), name="assignment_person_once"
+                fields=["item", "annotator"],
+                condition=Q(state__in=["active", "submitted"]),
+                name="assignment_person_once",
             ),
         ]
-        indexes: ClassVar = [models.Index(fields=["annotator", "state"], name="assignment_mine")]
+        indexes: ClassVar = [
+            models.Index(fields=["annotator", "state"], name="assignment_mine"),
+            models.Index(fields=["state", "lease_until"], name="assignment_due"),
+        ]
 
     def __str__(self) -> str:
         return self.uid
@@ -120,7 +136,8 @@ class Assignment(models.Model):
 
 class Judgement(AppendOnly):
     """What one person said about one item. A change of mind is a new row with the next ``revision``; a retraction
-    (undo) is a row with ``retracted`` set. The highest revision counts."""
+    (undo) is a row with ``retracted`` set. The highest revision of a submitted lease counts.
+    """
 
     class Verdict(models.TextChoices):
         KEEP = "keep", _("keep")

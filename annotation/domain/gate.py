@@ -1,0 +1,37 @@
+"""What was heard: played intervals become a share of the clip."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from eqstudio.errors import InvalidInput
+
+MAX_INTERVALS = 2_000
+
+
+def intervals_check(intervals: object, *, field: str = "heard") -> list[tuple[float, float]]:
+    """Read ``[[start, end], ...]`` in seconds; InvalidInput says what was expected."""
+    if not isinstance(intervals, list | tuple) or len(intervals) > MAX_INTERVALS:
+        raise InvalidInput("The played intervals should be a list of [start, end] in seconds.", field=field)
+    return [_pair(pair, field) for pair in intervals]
+
+
+def _pair(pair: object, field: str) -> tuple[float, float]:
+    match pair:
+        case [int() | float() as start, int() | float() as end] if math.isfinite(start) and math.isfinite(end):
+            return float(start), float(end)
+    raise InvalidInput("Each played interval should be two numbers: start and end in seconds.", field=field)
+
+
+def heard_share(intervals: Sequence[tuple[float, float]], *, duration: float) -> float:
+    """Share of 0..``duration`` covered by the union of ``intervals``; overlaps count once, what lies outside not at all."""
+    if duration <= 0:
+        return 0.0
+    covered, reached = 0.0, 0.0
+    for start, end in sorted(intervals):
+        begin, stop = max(start, reached), min(end, duration)
+        if stop > begin:
+            covered += stop - begin
+            reached = stop
+    return min(1.0, covered / duration)

@@ -1,0 +1,55 @@
+"""Who may reach which round, item, lease, judgement or split."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.db.models import QuerySet
+
+from annotation.models import Assignment, Export, Judgement, Round, RoundItem, Split
+from eqstudio.access import can_annotate, can_curate, can_sit_exam, object_for
+from eqstudio.models import User
+
+belongs_here = can_sit_exam
+
+
+def round_for(user: User, uid: str, *, may_do: Callable[[Any], bool] = belongs_here) -> Round:
+    """A round, for anybody with a role; pages of researchers pass ``may_do=can_curate``."""
+    return object_for(user, Round.objects.select_related("corpus"), may_know=belongs_here, may_do=may_do, uid=uid)
+
+
+def rounds_open_for(user: User) -> QuerySet[Round]:
+    """Rounds in which the person may judge now."""
+    if not can_annotate(user):
+        return Round.objects.none()
+    return Round.objects.filter(state=Round.State.OPEN, corpus__isnull=False).select_related("corpus")
+
+
+def assignment_for(user: User, uid: str) -> Assignment:
+    """The person's own lease; anybody else's does not exist for them."""
+    mine = Assignment.objects.select_related("item__dialogue", "item__round", "annotator")
+    return object_for(user, mine.filter(annotator_id=user.pk), may_know=belongs_here, may_do=can_annotate, uid=uid)
+
+
+def judgement_for(user: User, uid: str) -> Judgement:
+    """The person's own judgement; anybody else's does not exist for them."""
+    mine = Judgement.objects.select_related("item__dialogue", "item__round", "assignment", "annotator")
+    return object_for(user, mine.filter(annotator_id=user.pk), may_know=belongs_here, may_do=can_annotate, uid=uid)
+
+
+def item_for(user: User, uid: str) -> RoundItem:
+    """An item with everything about it, for a researcher or admin."""
+    items = RoundItem.objects.select_related("dialogue", "round")
+    return object_for(user, items, may_know=belongs_here, may_do=can_curate, uid=uid)
+
+
+def split_for(user: User, uid: str) -> Split:
+    """A split, for a researcher or admin."""
+    splits = Split.objects.select_related("round", "corpus", "created_by")
+    return object_for(user, splits, may_know=belongs_here, may_do=can_curate, uid=uid)
+
+
+def export_for(user: User, uid: str) -> Export:
+    """An export, for a researcher or admin."""
+    return object_for(user, Export.objects.select_related("split"), may_know=belongs_here, may_do=can_curate, uid=uid)

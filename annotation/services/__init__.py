@@ -1,0 +1,29 @@
+"""What can be done with rounds, leases, judgements and splits. Keyword-only, atomic, and never enqueues."""
+
+from annotation.services.assignments import (
+    assignment_extend,
+    assignment_next,
+    assignment_release,
+    assignments_expire,
+    draft_save,
+)
+from annotation.services.items import item_adjudicate, item_close
+from annotation.services.judgements import grade_submit, judgement_retract
+from annotation.services.rounds import round_create, round_set_state, round_top_up
+from annotation.services.splits import split_freeze
+
+__all__ = [
+    "assignment_extend",
+    "assignment_next",
+    "assignment_release",
+    "assignments_expire",
+    "draft_save",
+    "grade_submit",
+    "item_adjudicate",
+    "item_close",
+    "judgement_retract",
+    "round_create",
+    "round_set_state",
+    "round_top_up",
+    "split_freeze",
+]
