@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import wraps
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import rules
 from django.db import models
@@ -37,17 +37,17 @@ def role_names(user: User) -> frozenset[str]:
     return cached
 
 
-@rules.predicate
+@rules.predicate  # type: ignore[untyped-decorator]
 def is_annotator(user: User) -> bool:
     return _in_group(user, Role.ANNOTATOR)
 
 
-@rules.predicate
+@rules.predicate  # type: ignore[untyped-decorator]
 def is_researcher(user: User) -> bool:
     return _in_group(user, Role.RESEARCHER)
 
 
-@rules.predicate
+@rules.predicate  # type: ignore[untyped-decorator]
 def is_admin(user: User) -> bool:
     return _in_group(user, Role.ADMIN)
 
@@ -74,7 +74,12 @@ def role_require(predicate: Callable[[Any], bool]) -> Callable[..., Any]:
 
 
 def object_for(
-    user: User, queryset: models.QuerySet[M], *, may_know: Callable[[Any], bool], may_do: Callable[[Any], bool], **lookup: Any
+    user: User,
+    queryset: models.QuerySet[M],
+    *,
+    may_know: Callable[[Any], bool],
+    may_do: Callable[[Any], bool],
+    **lookup: Any,
 ) -> M:
     """Fetch one object for a person: outsiders get NotFound (404), a wrong role gets Forbidden (403).
 
@@ -85,4 +90,4 @@ def object_for(
         raise NotFound(f"There is no such {queryset.model._meta.verbose_name}.")
     if not may_do(user):
         raise Forbidden(f"Your role may not use this {queryset.model._meta.verbose_name}.")
-    return cast("M", found)
+    return found

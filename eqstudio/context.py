@@ -10,14 +10,12 @@ from django.utils.functional import SimpleLazyObject
 from django.utils.translation import gettext_lazy as _
 
 from eqstudio.access import can_administer, can_annotate, can_curate, can_sit_exam, role_names
-from eqstudio.models import Role
+from eqstudio.models import Role, User
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from django.http import HttpRequest
-
-    from eqstudio.models import User
 
 
 @dataclass(frozen=True)
@@ -98,7 +96,7 @@ def _line(entry: Entry, path: str) -> dict[str, Any] | None:
 def shell(request: HttpRequest) -> dict[str, Any]:
     user = getattr(request, "user", None)
     if user is None or not user.is_authenticated:
-        return {"roles": frozenset()}
+        return {"roles": frozenset(), "nobody_yet": SimpleLazyObject(lambda: not User.objects.exists())}
     names = role_names(user)
     curates = can_curate(user)
     return {

@@ -6,11 +6,12 @@ An app registers dotted names in its ``AppConfig.ready``; they are imported on f
     running_jobs.register("generation.home:running")    (now) -> jobs for the strip under the top line
     search_sources.register("generation.home:search")   (query, limit) -> hits of the search page
     work_ages.register("generation.home:work_age")      (now) -> how long due work has waited
+    person_counts.register("annotation.home:counts")    (ids of people) -> columns of the list of people
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Generic, TypeVar, cast
@@ -63,6 +64,14 @@ class WorkAge:
     last_progress: datetime | None
 
 
+@dataclass(frozen=True)
+class PersonCount:
+    """A column of the list of people: what is counted, and how many by the person's id."""
+
+    label: Any
+    by_person: Mapping[int, int]
+
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -85,6 +94,7 @@ home_panels: Sources[Callable[[User, datetime], Iterable[Panel]]] = Sources()
 running_jobs: Sources[Callable[[datetime], Iterable[Job]]] = Sources()
 search_sources: Sources[Callable[[str, int], Iterable[Hit]]] = Sources()
 work_ages: Sources[Callable[[datetime], WorkAge]] = Sources()
+person_counts: Sources[Callable[[Sequence[int]], Iterable[PersonCount]]] = Sources()
 
 
 def panels_for(user: User, now: datetime) -> list[Panel]:

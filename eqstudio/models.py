@@ -11,6 +11,9 @@ from django.utils.translation import gettext_lazy as _
 from eqstudio.ids import uid
 
 
+PAGE_LANGUAGES = [("en", "English"), ("zh-hans", "简体中文")]
+
+
 class Role(models.TextChoices):
     """The three groups a person may belong to."""
 
@@ -24,7 +27,7 @@ class User(AbstractUser):
 
     uid = models.CharField(max_length=16, unique=True, default=uid, editable=False)
     display_name = models.CharField(_("name to show"), max_length=80, blank=True)
-    language = models.CharField(_("language"), max_length=12, default="en", choices=[("en", "English"), ("zh-hans", "简体中文")])
+    language = models.CharField(_("language"), max_length=12, default="en", choices=PAGE_LANGUAGES)
     is_demo = models.BooleanField(default=False, editable=False)
 
     def __str__(self) -> str:

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from eqstudio.views import health, home, me
+from eqstudio.views import events, health, home, me, people
 
 urlpatterns = [
     path("", home.home, name="home"),
@@ -10,6 +10,13 @@ urlpatterns = [
     path("search/", home.search, name="search"),
     path("language/", me.language, name="language"),
     path("me/", me.me, name="me"),
-    path("healthz", health.healthz, name="healthz"),
+    path("me/token/", me.token, name="me_token"),
+    path("people/", people.people, name="people"),
+    path("people/new/", people.person_new, name="person_new"),
+    path("people/<str:uid>/", people.person, name="person"),
+    path("people/<str:uid>/activation/", people.person_activation, name="person_activation"),
+    path("people/<str:uid>/link/", people.person_link, name="person_link"),
+    path("events/", events.events, name="events"),
     path("health/", health.health, name="health"),
+    path("healthz", health.healthz, name="healthz"),
 ]
