@@ -26,7 +26,9 @@ class StudioTask(DjangoTask):  # type: ignore[misc]
         try:
             return super().apply_async(*args, **{"retry": False, **options})
         except OperationalError as error:
-            log.warning("the broker does not answer; the sweep will enqueue this again", task=self.name, error=str(error))
+            log.warning(
+                "the broker does not answer; the sweep will enqueue this again", task=self.name, error=str(error)
+            )
             return AsyncResult(options.get("task_id") or "not-enqueued")
 
 

@@ -71,6 +71,8 @@ def port_listen(host: str, port: int) -> socket.socket:
                 f"Choose another: `make run PORT={port + 1}` or `manage.py studio --port {port + 1}`."
             ) from None
         if error.errno in (errno.EACCES, errno.EADDRNOTAVAIL):
-            raise PortTaken(f"The studio may not listen on {host} port {port} ({error.strerror}). Choose another port or host.") from None
+            raise PortTaken(
+                f"The studio may not listen on {host} port {port} ({error.strerror}). Choose another port or host."
+            ) from None
         raise
     return listener

@@ -11,6 +11,7 @@ from csp.constants import NONCE, NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.translation import gettext_lazy as _
 from environs import FileAwareEnv, validate
+from structlog.typing import Processor
 
 from eqstudio.broker import FILES, broker_files, broker_socket
 
@@ -235,6 +236,7 @@ ACCOUNT_LOGOUT_ON_GET = False
 ACCOUNT_RATE_LIMITS = {"login_failed": "10/m/ip,5/5m/key"}
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
 OIDC_ISSUER = env.str("OIDC_ISSUER", "")
+SOCIALACCOUNT_ADAPTER = "eqstudio.accounts.SingleSignOnAdapter"
 SOCIALACCOUNT_PROVIDERS = (
     {
         "openid_connect": {
@@ -332,21 +334,18 @@ _shared_processors = [
     structlog.stdlib.add_logger_name,
     structlog.processors.TimeStamper(fmt="iso", utc=True),
 ]
-_renderers = [
-    structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-    *(
-        [structlog.processors.format_exc_info, structlog.processors.JSONRenderer(ensure_ascii=False)]
-        if LOG_FORMAT == "json"
-        else [structlog.dev.ConsoleRenderer(colors=False)]
-    ),
-]
+_renderers: list[Processor] = (
+    [structlog.processors.format_exc_info, structlog.processors.JSONRenderer(ensure_ascii=False)]
+    if LOG_FORMAT == "json"
+    else [structlog.dev.ConsoleRenderer(colors=False)]
+)
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {
         "structured": {
             "()": structlog.stdlib.ProcessorFormatter,
-            "processors": _renderers,
+            "processors": [structlog.stdlib.ProcessorFormatter.remove_processors_meta, *_renderers],
             "foreign_pre_chain": _shared_processors,
         }
     },

@@ -154,7 +154,9 @@ class Supervisor:
             try:
                 process.wait(child.grace_s)
             except subprocess.TimeoutExpired:
-                self._say(f"{child.name} did not end in {child.grace_s:.0f} s and is stopped by force; unfinished steps run again.")
+                self._say(
+                    f"{child.name} did not end in {child.grace_s:.0f} s and is stopped by force; unfinished steps run again."
+                )
         group_signal(process.pid, signal.SIGKILL)
         process.wait()
         self._watcher.tell("-", process.pid)

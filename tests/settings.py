@@ -10,8 +10,8 @@ if "EQSTUDIO_DATA" not in os.environ:
     _data = os.environ["EQSTUDIO_DATA"] = tempfile.mkdtemp(prefix="eqstudio-tests-")
     atexit.register(shutil.rmtree, _data, ignore_errors=True)
 
-from eqstudio.settings import *  # noqa: E402, F403
-from eqstudio.settings import DATA_DIR, DATABASES, STORAGES  # noqa: E402
+from eqstudio.settings import *  # noqa: F403
+from eqstudio.settings import DATA_DIR, DATABASES, STORAGES
 
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 CELERY_TASK_ALWAYS_EAGER = True

@@ -77,7 +77,9 @@ class Command(BaseCommand):
             return env
         program = broker_program()
         if program is None:
-            self._say("No Redis-compatible server here: jobs go through files. A killed job is found again by the sweep.")
+            self._say(
+                "No Redis-compatible server here: jobs go through files. A killed job is found again by the sweep."
+            )
             return {**env, "EQSTUDIO_BROKER": FILES}
         supervisor.start(Child(name="broker", command=broker_command(program, settings.DATA_DIR)))
         if not broker_wait(settings.DATA_DIR):
@@ -186,7 +188,9 @@ def web_wait(url: str, supervisor: Supervisor) -> bool:
             httpx.request("GET", url, timeout=5)
         except httpx.TransportError:
             if time.monotonic() > deadline:
-                raise CommandError(f"The web does not answer. What it said is in {settings.DATA_DIR / 'logs' / 'web.log'}.") from None
+                raise CommandError(
+                    f"The web does not answer. What it said is in {settings.DATA_DIR / 'logs' / 'web.log'}."
+                ) from None
             supervisor.tend(time.monotonic())
             time.sleep(0.1)
         else:
