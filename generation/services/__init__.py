@@ -1,6 +1,40 @@
 """What can be done with corpora, batches and dialogues. Every service is keyword-only, atomic, and never enqueues."""
 
+from generation.services.batches import BriefInput, batch_cancel, batch_create, dialogues_retry
+from generation.services.checking import qc_imported, qc_run
 from generation.services.corpora import corpus_create, corpus_ensure
+from generation.services.generating import batch_top_up, briefs_wanted, dialogues_of, dialogues_run
+from generation.services.importing import ImportReport, corpus_import
+from generation.services.leases import dialogue_reserve, leases_reclaim
 from generation.services.lifecycle import dialogue_move
+from generation.services.production import dialogue_advance, step_queue
+from generation.services.provider_checks import ProviderState, provider_check, providers_check
+from generation.services.scripting import script_generate
+from generation.services.voicing import clips_synthesize
 
-__all__ = ["corpus_create", "corpus_ensure", "dialogue_move"]
+__all__ = [
+    "BriefInput",
+    "ImportReport",
+    "ProviderState",
+    "batch_cancel",
+    "batch_create",
+    "batch_top_up",
+    "briefs_wanted",
+    "clips_synthesize",
+    "corpus_create",
+    "corpus_ensure",
+    "corpus_import",
+    "dialogue_advance",
+    "dialogue_move",
+    "dialogue_reserve",
+    "dialogues_of",
+    "dialogues_retry",
+    "dialogues_run",
+    "leases_reclaim",
+    "provider_check",
+    "providers_check",
+    "qc_imported",
+    "qc_run",
+    "script_generate",
+    "step_queue",
+]

@@ -21,7 +21,7 @@ def dialogue_move(*, dialogue: Dialogue, to: DialogueState, actor: User | None =
     """
     before, after = DialogueState(dialogue.state), DialogueState(to)
     move_check(before, after)
-    fresh = {"state": after.value, "attempts": 0, "lease_until": None, "updated": timezone.now()}
+    fresh = {"state": after.value, "attempts": 0, "lease_until": None, "lease_owner": "", "updated": timezone.now()}
     if after is not DialogueState.FAILED:
         fresh |= {"error": "", "error_cause": ""}
     if not Dialogue.objects.filter(pk=dialogue.pk, state=before.value).update(**fresh):

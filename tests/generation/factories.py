@@ -114,7 +114,7 @@ def speecheq_dialogue(*, voiced=True, **fields) -> Dialogue:
             position,
             "critical" if critical else "context",
             "speaker2" if position % 2 == 0 else "speaker1",
-            [("high", text), ("low", text)] if critical else [("base", text)],
+            [("high", text), ("low", text)] if critical else [("only", text)],
             voiced=voiced,
         )
     return dialogue
@@ -130,7 +130,7 @@ def emosbench_dialogue(*, voiced=True, **fields) -> Dialogue:
             **fields,
         }
     )
-    turn_make(dialogue, 1, "context", "speaker1", [("base", f"Input of dialogue {dialogue.pk}.")], voiced=voiced)
+    turn_make(dialogue, 1, "context", "speaker1", [("only", f"Input of dialogue {dialogue.pk}.")], voiced=voiced)
     replies = [(f"grade{grade}", f"Reply {grade} of dialogue {dialogue.pk}.", grade) for grade in range(1, 5)]
     turn_make(dialogue, 2, "response", "speaker2", replies, voiced=voiced)
     return dialogue

@@ -1,0 +1,133 @@
+"""What is being made: how far, what failed and why, what it cost, how long it will take."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+from django.db.models import Count, Q, QuerySet, Sum
+
+from generation.domain.lifecycle import IN_PRODUCTION, DialogueState
+from generation.models import Batch, Dialogue, ProviderCall
+
+QUEUED = "queued"
+"""Stands in ``lease_owner`` while a dialogue waits at the broker."""
+RATE_WINDOW = timedelta(minutes=10)
+SWEEP_LIMIT = 200
+
+_PRODUCTION = [state.value for state in IN_PRODUCTION]
+_FAILED = DialogueState.FAILED.value
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Failed dialogues with one cause, and what one of them said."""
+
+    cause: str
+    count: int
+    example: str
+
+
+@dataclass(frozen=True)
+class BatchProgress:
+    """How far a batch is. ``eta`` is None while nothing was finished lately, or nothing is left."""
+
+    total: int
+    states: dict[str, int]
+    failures: tuple[Failure, ...]
+    calls: int
+    cost: Decimal | None
+    eta: timedelta | None
+    cancelled: bool
+
+    @property
+    def waiting(self) -> int:
+        return sum(self.states.get(state, 0) for state in _PRODUCTION)
+
+    @property
+    def failed(self) -> int:
+        return self.states.get(_FAILED, 0)
+
+    @property
+    def done(self) -> int:
+        return self.total - self.waiting - self.failed
+
+    @property
+    def running(self) -> bool:
+        return bool(self.waiting) and not self.cancelled
+
+
+def due(now: datetime) -> Q:
+    """Dialogues whose next step may be begun: nobody holds them and their batch is on."""
+    free = Q(lease_until=None) | Q(lease_until__lte=now) | Q(lease_owner=QUEUED)
+    return Q(state__in=_PRODUCTION, brief__isnull=False, brief__batch__cancelled_at=None) & free
+
+
+def dialogues_due(*, now: datetime, limit: int = SWEEP_LIMIT) -> list[Dialogue]:
+    """Due dialogues that do not wait at the broker yet, oldest first; no more than ``limit`` wait there at a time."""
+    waiting = Q(lease_owner=QUEUED, lease_until__gt=now)
+    room = limit - Dialogue.objects.filter(waiting, state__in=_PRODUCTION).count()
+    if room <= 0:
+        return []
+    return list(Dialogue.objects.filter(due(now)).exclude(waiting).select_related("brief").order_by("pk")[:room])
+
+
+def batch_progress(*, batch: Batch, now: datetime) -> BatchProgress:
+    """Counts per state, failures by cause, cost so far and time left; five queries however large the batch."""
+    dialogues = Dialogue.objects.filter(brief__batch=batch)
+    states = _states(dialogues)
+    calls = ProviderCall.objects.filter(dialogue__brief__batch=batch).aggregate(count=Count("pk"), cost=Sum("cost"))
+    cancelled = batch.cancelled_at is not None
+    waiting = sum(states.get(state, 0) for state in _PRODUCTION)
+    return BatchProgress(
+        total=sum(states.values()),
+        states=states,
+        failures=_failures(dialogues),
+        calls=calls["count"],
+        cost=calls["cost"],
+        eta=None if cancelled else _time_left(dialogues, waiting, batch.created, now),
+        cancelled=cancelled,
+    )
+
+
+def batches_listed(*, corpus_uid: str = "") -> QuerySet[Batch]:
+    """Batches, newest first, with ``total``, ``waiting`` and ``failed`` counted; one query."""
+    found = Batch.objects.select_related("corpus", "created_by").annotate(
+        total=Count("briefs__dialogues"),
+        waiting=Count("briefs__dialogues", filter=Q(briefs__dialogues__state__in=_PRODUCTION)),
+        failed=Count("briefs__dialogues", filter=Q(briefs__dialogues__state=_FAILED)),
+    )
+    return found.filter(corpus__uid=corpus_uid) if corpus_uid else found
+
+
+def production_now(*, now: datetime) -> dict[str, int | timedelta | None]:
+    """What the strip under the top line says: how many dialogues are being made, how many failed, how long it takes."""
+    dialogues = Dialogue.objects.filter(brief__batch__cancelled_at=None, brief__isnull=False)
+    states = _states(dialogues)
+    waiting = sum(states.get(state, 0) for state in _PRODUCTION)
+    left = _time_left(dialogues, waiting, now - RATE_WINDOW, now) if waiting else None
+    return {"waiting": waiting, "failed": states.get(_FAILED, 0), "time_left": left}
+
+
+def _states(dialogues: QuerySet[Dialogue]) -> dict[str, int]:
+    rows: Sequence[tuple[str, int]] = dialogues.order_by().values_list("state").annotate(count=Count("pk"))  # type: ignore[assignment]
+    return dict(rows)
+
+
+def _failures(dialogues: QuerySet[Dialogue]) -> tuple[Failure, ...]:
+    failed = dialogues.filter(state=_FAILED).order_by()
+    counts = failed.values("error_cause").annotate(count=Count("pk")).order_by("-count", "error_cause")
+    examples = dict(failed.order_by("-pk").values_list("error_cause", "error")[:50])
+    return tuple(Failure(row["error_cause"], row["count"], examples.get(row["error_cause"], "")) for row in counts)
+
+
+def _time_left(dialogues: QuerySet[Dialogue], waiting: int, began: datetime, now: datetime) -> timedelta | None:
+    """From the rate of the last ten minutes."""
+    since = max(began, now - RATE_WINDOW)
+    ready = [DialogueState.READY.value, DialogueState.FLAGGED.value]
+    finished = dialogues.filter(state__in=ready, updated__gte=since).count()
+    if not finished or not waiting:
+        return None
+    return (now - since) / finished * waiting

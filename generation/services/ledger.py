@@ -1,0 +1,134 @@
+"""The ledger of calls: every one is written down; one that succeeded is never paid for again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
+
+from django.db import IntegrityError, transaction
+
+from eqstudio.errors import ProviderError, Refused
+from eqstudio.net import redact
+from generation.models import Dialogue, ProviderCall
+from generation.providers.base import Usage
+
+
+class Answer(Protocol):
+    """What every provider's result has."""
+
+    @property
+    def model(self) -> str: ...
+    @property
+    def usage(self) -> Usage: ...
+
+
+A = TypeVar("A", bound=Answer)
+
+
+@dataclass(frozen=True)
+class Request:
+    """A call as the ledger knows it: ``content`` is everything that shapes the answer and makes the hash."""
+
+    kind: str
+    provider: str
+    model: str
+    content: dict[str, Any]
+    seed: int | None = None
+    prompt_version: str = ""
+    prompt_hash: str = ""
+    dialogue: Dialogue | None = None
+    parameters: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def hash(self) -> str:
+        return content_hash(
+            {"kind": self.kind, "provider": self.provider, "model": self.model, "seed": self.seed, **self.content}
+        )
+
+
+def content_hash(content: Any) -> str:
+    """SHA-256 of the canonical JSON of ``content``."""
+    canonical = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def call_find(request: Request) -> ProviderCall | None:
+    """The call that answered this very request, if there was one."""
+    return ProviderCall.objects.filter(kind=request.kind, request_hash=request.hash, outcome="ok").first()
+
+
+def call_make(request: Request, call: Callable[[], A]) -> tuple[A, int]:
+    """Ask the provider outside any transaction; a failure is written to the ledger and raised again.
+
+    Returns the answer and how many milliseconds it took.
+    """
+    started = time.monotonic()
+    try:
+        answer = call()
+    except ProviderError as error:
+        _write(
+            request,
+            outcome="refused" if isinstance(error, Refused) else "error",
+            usage=Usage(latency_ms=_since(started)),
+            error=redact(error.message),
+            result={"cause": error.cause},
+        )
+        raise
+    return answer, _since(started)
+
+
+def call_settle(request: Request, answer: Answer, *, latency_ms: int, result: dict[str, Any]) -> ProviderCall:
+    """Write the ``ok`` row. If another process settled the same request meanwhile, its row counts and ours is written
+    beside it as an error, so that the cost is not lost.
+    """
+    usage = Usage(
+        tokens_in=answer.usage.tokens_in,
+        tokens_out=answer.usage.tokens_out,
+        latency_ms=answer.usage.latency_ms or latency_ms,
+        cost=answer.usage.cost,
+    )
+    try:
+        with transaction.atomic():
+            return _write(request, outcome="ok", usage=usage, result=result, model=answer.model)
+    except IntegrityError:
+        _write(request, outcome="error", usage=usage, error="Another process got the same answer first.", result=result)
+    return ProviderCall.objects.get(kind=request.kind, request_hash=request.hash, outcome="ok")
+
+
+def call_spoil(request: Request, answer: Answer, *, latency_ms: int, error: str) -> None:
+    """Write down an answer that came, and cost, but cannot be used."""
+    usage = Usage(
+        answer.usage.tokens_in, answer.usage.tokens_out, answer.usage.latency_ms or latency_ms, answer.usage.cost
+    )
+    _write(request, outcome="error", usage=usage, error=error, result={"cause": "unusable"}, model=answer.model)
+
+
+def _write(
+    request: Request, *, outcome: str, usage: Usage, result: dict[str, Any], error: str = "", model: str = ""
+) -> ProviderCall:
+    return ProviderCall.objects.create(
+        kind=request.kind,
+        provider=request.provider,
+        model=(model or request.model)[:120],
+        request_hash=request.hash,
+        parameters=request.parameters,
+        prompt_version=request.prompt_version,
+        prompt_hash=request.prompt_hash,
+        seed=request.seed,
+        tokens_in=usage.tokens_in,
+        tokens_out=usage.tokens_out,
+        latency_ms=usage.latency_ms,
+        cost=usage.cost,
+        outcome=outcome,
+        error=error,
+        result=result,
+        dialogue=request.dialogue,
+    )
+
+
+def _since(started: float) -> int:
+    return int((time.monotonic() - started) * 1000)

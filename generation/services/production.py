@@ -1,0 +1,92 @@
+"""One step at a time: claim a dialogue, do what is due, let go of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from eqstudio.blobs import StorageFull
+from eqstudio.errors import Conflict, GiveUp, ProviderError, Retry, StudioError
+from generation.domain.lifecycle import DialogueState
+from generation.models import Brief, Dialogue
+from generation.providers import text_providers, transcribers, voice_providers
+from generation.providers.base import Queue
+from generation.services.checking import qc_run
+from generation.services.leases import MAX_ATTEMPTS, lease_claim, lease_release
+from generation.services.lifecycle import dialogue_move
+from generation.services.scripting import script_generate
+from generation.services.voicing import clips_synthesize
+
+STEPS: dict[DialogueState, tuple[Callable[..., Dialogue], Callable[[Brief], Queue]]] = {
+    DialogueState.BRIEFED: (script_generate, lambda brief: text_providers.get(brief.text_provider).queue),
+    DialogueState.SCRIPTED: (clips_synthesize, lambda brief: voice_providers.get(brief.voice_provider).queue),
+    DialogueState.VOICED: (qc_run, lambda brief: transcribers.get(brief.transcriber).queue),
+}
+"""What is due in each state of production, and which worker it belongs to."""
+
+
+def dialogue_advance(*, dialogue_id: int, now: datetime) -> Queue | None:
+    """Do the one step that is due for a dialogue and say which queue the next one belongs to; None when none is due.
+
+    Side effects: the lease (one conditional UPDATE that counts the attempt), those of the step, and the release. A
+    failure keeps what exists: it is put off (ProviderError with Retry, at most three attempts without progress) or the
+    dialogue becomes FAILED with its cause.
+    """
+    dialogue = lease_claim(dialogue_id=dialogue_id, now=now)
+    if dialogue is None:
+        return None
+    try:
+        _step(dialogue)
+        return step_queue(dialogue)
+    except Conflict:
+        return None
+    except StudioError as error:
+        _fail(dialogue, error, now)
+        return None
+    finally:
+        lease_release(dialogue=dialogue)
+
+
+def step_queue(dialogue: Dialogue) -> Queue | None:
+    """The queue of the worker that does the next step of a dialogue; None when it is not in production."""
+    step = STEPS.get(DialogueState(dialogue.state))
+    return step[1](dialogue.brief) if step and dialogue.brief else None
+
+
+def _step(dialogue: Dialogue) -> None:
+    if dialogue.attempts > MAX_ATTEMPTS:
+        raise ProviderError(
+            _(
+                "The worker stopped %(attempts)d times in this step without getting any further. Look into its log, then retry."
+            )
+            % {"attempts": MAX_ATTEMPTS},
+            cause="worker stopped",
+            decision=GiveUp(),
+        )
+    service, _queue = STEPS[DialogueState(dialogue.state)]
+    service(dialogue=dialogue)
+
+
+def _fail(dialogue: Dialogue, error: StudioError, now: datetime) -> None:
+    """Write down what went wrong; put the step off, or give the dialogue up."""
+    cause, decision = _decide(error)
+    held = Dialogue.objects.filter(pk=dialogue.pk, lease_owner=dialogue.lease_owner)
+    with transaction.atomic():
+        if not held.update(error=error.message, error_cause=cause[:60], updated=now):
+            return
+        if isinstance(decision, Retry) and dialogue.attempts < MAX_ATTEMPTS:
+            lease_release(dialogue=dialogue, until=now + timedelta(seconds=decision.after_s))
+            return
+        dialogue.refresh_from_db(fields=["state", "error", "error_cause"])
+        dialogue_move(dialogue=dialogue, to=DialogueState.FAILED, reason=cause)
+
+
+def _decide(error: StudioError) -> tuple[str, Retry | GiveUp]:
+    if isinstance(error, ProviderError):
+        return error.cause, error.decision
+    if isinstance(error, StorageFull):
+        return "storage full", Retry(60)
+    return (f"check {error.field}" if error.field else "invalid input"), GiveUp()

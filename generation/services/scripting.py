@@ -1,0 +1,191 @@
+"""From a brief to a script: a text model writes, the benchmark reads, rows are made."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from random import Random
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+from pydantic import ValidationError
+
+from eqstudio.benchmarks import Benchmark, benchmark_get
+from eqstudio.benchmarks.base import BriefSpec, DialogueSpec, Prompt, TurnSpec
+from eqstudio.errors import GiveUp, InvalidInput, ProviderError
+from generation.domain.lifecycle import DialogueState
+from generation.models import Brief, Dialogue, Turn, Variant
+from generation.providers import TextProvider, VoiceProvider, text_providers, voice_providers
+from generation.services.leases import lease_renew
+from generation.services.ledger import Request, call_find, call_make, call_settle, content_hash
+from generation.services.lifecycle import dialogue_move
+from generation.services.seeds import dialogue_seed
+
+AVOID_TITLES = 12
+"""How many earlier titles of the same kind a text model is asked not to repeat."""
+
+
+def script_generate(*, dialogue: Dialogue) -> Dialogue:
+    """BRIEFED -> SCRIPTED: have the script written, once, and make its turns and variants.
+
+    Side effects: a ledger row as soon as the provider has answered; then, in one transaction, turns, variants, the
+    dialogue's texts, the move and its Event. A dialogue past BRIEFED is left as it is. ProviderError says why there is
+    no script.
+    """
+    if dialogue.state != DialogueState.BRIEFED:
+        return dialogue
+    brief = brief_of(dialogue)
+    benchmark = benchmark_get(dialogue.benchmark)
+    spec = brief_spec(dialogue, benchmark)
+    written = _script(dialogue, brief, benchmark, spec)
+    voice = voice_providers.get(brief.voice_provider)()
+    with transaction.atomic():
+        dialogue.turns.all().delete()
+        dialogue_fill(dialogue=dialogue, written=written, voice=voice)
+        dialogue_move(dialogue=dialogue, to=DialogueState.SCRIPTED, reason=f"script by {brief.text_provider}")
+    return dialogue
+
+
+def brief_of(dialogue: Dialogue) -> Brief:
+    """The brief behind a dialogue; InvalidInput when it has none (imported ones are never generated)."""
+    if dialogue.brief is None:
+        raise InvalidInput(
+            _("This dialogue was not asked for by a brief, so nothing can be generated for it."), field="brief"
+        )
+    return dialogue.brief
+
+
+def brief_spec(dialogue: Dialogue, benchmark: Benchmark) -> BriefSpec:
+    """The brief as the benchmark needs it; what it leaves open is drawn by the dialogue's seed."""
+    brief = brief_of(dialogue)
+    rng = Random(dialogue_seed(dialogue, "brief"))  # noqa: S311 -- variety, not secrecy
+    valence, setting = rng.choice(benchmark.valences), rng.choice(benchmark.settings)
+    earlier = Dialogue.objects.filter(
+        corpus_id=dialogue.corpus_id,
+        benchmark=dialogue.benchmark,
+        category=dialogue.category,
+        language=dialogue.language,
+        pk__lt=dialogue.pk,
+    ).exclude(title="")
+    return BriefSpec(
+        category=benchmark.category(dialogue.category),
+        language=dialogue.language,
+        valence=brief.valence or valence,
+        setting=brief.setting or setting,
+        avoid=tuple(earlier.order_by("-pk").values_list("title", flat=True)[:AVOID_TITLES]),
+    )
+
+
+def _script(dialogue: Dialogue, brief: Brief, benchmark: Benchmark, spec: BriefSpec) -> DialogueSpec:
+    provider = text_providers.get(brief.text_provider)()
+    seed = dialogue_seed(dialogue)
+    prompt = benchmark.script_prompt(spec, Random(seed))  # noqa: S311 -- variety, not secrecy
+    request = _request(dialogue, brief, provider, prompt, seed)
+    script = _kept(request) or _write(request, provider, benchmark, spec, prompt)
+    try:
+        return benchmark.script_read(benchmark.script_schema.model_validate(script), spec)
+    except (ValidationError, ValueError) as error:
+        raise ProviderError(
+            _("The script does not fit %(benchmark)s: %(error)s") % {"benchmark": benchmark.title, "error": error},
+            cause="script does not fit",
+            decision=GiveUp(),
+        ) from error
+
+
+def _request(dialogue: Dialogue, brief: Brief, provider: TextProvider, prompt: Prompt, seed: int) -> Request:
+    prompt_hash = content_hash({"system": prompt.system, "user": prompt.user, "version": prompt.version})
+    return Request(
+        kind="text",
+        provider=brief.text_provider,
+        model=provider.model,
+        content={
+            "parameters": provider.parameters(),
+            "prompt": prompt_hash,
+            "benchmark": brief.benchmark,
+            "category": brief.category,
+            "language": brief.language,
+            "ordinal": dialogue.ordinal,
+        },
+        seed=seed,
+        prompt_version=prompt.version,
+        prompt_hash=prompt_hash,
+        dialogue=dialogue,
+        parameters=provider.parameters(),
+    )
+
+
+def _kept(request: Request) -> dict[str, object] | None:
+    """The script that was paid for already: for this very request, or for this dialogue and seed with an earlier list
+    of titles to avoid.
+    """
+    found = call_find(request)
+    if found is None and request.dialogue is not None:
+        found = request.dialogue.calls.filter(
+            kind="text",
+            provider=request.provider,
+            seed=request.seed,
+            prompt_version=request.prompt_version,
+            outcome="ok",
+        ).first()
+    return found.result["script"] if found else None
+
+
+def _write(
+    request: Request, provider: TextProvider, benchmark: Benchmark, spec: BriefSpec, prompt: Prompt
+) -> dict[str, object]:
+    dialogue = request.dialogue
+    if dialogue is None:
+        raise InvalidInput(_("A script is written for a dialogue."))
+    lease_renew(dialogue=dialogue)
+    answer, latency_ms = call_make(
+        request,
+        lambda: provider.write(
+            prompt=prompt,
+            schema=benchmark.script_schema,
+            seed=request.seed or 0,
+            brief=spec,
+            ordinal=dialogue.ordinal,
+            benchmark=dialogue.benchmark,
+        ),
+    )
+    call_settle(request, answer, latency_ms=latency_ms, result={"script": answer.script})
+    return answer.script
+
+
+def dialogue_fill(*, dialogue: Dialogue, written: DialogueSpec, voice: VoiceProvider) -> None:
+    """Write a script into a dialogue: its texts, one turn per line with the speaker's voice, the variants of each.
+
+    Part of a transaction of the caller's. One speaker keeps one voice, and different speakers get different ones.
+    """
+    dialogue.title = written.title[:300]
+    dialogue.scenario = written.scenario
+    dialogue.extras = written.extras
+    dialogue.valence = written.valence
+    dialogue.template_key = written.template_key[:120]
+    dialogue.topic_key = written.topic_key[:120]
+    dialogue.save(update_fields=["title", "scenario", "extras", "valence", "template_key", "topic_key", "updated"])
+    speakers = list(dict.fromkeys(turn.speaker for turn in written.turns))
+    for turn in written.turns:
+        spoken_by = voice.voice_for(gender=turn.gender, language=dialogue.language, index=speakers.index(turn.speaker))
+        _turn_write(dialogue, turn, spoken_by)
+
+
+def _turn_write(dialogue: Dialogue, turn: TurnSpec, voice: str) -> None:
+    row = Turn.objects.create(
+        dialogue=dialogue,
+        position=turn.position,
+        role=turn.role,
+        speaker=turn.speaker,
+        speaker_name=turn.speaker_name[:80],
+        gender=turn.gender,
+        voice=voice,
+    )
+    for variant in turn.variants:
+        Variant.objects.create(
+            turn=row,
+            label=variant.label,
+            text=variant.text,
+            tone=variant.delivery.instruction,
+            delivery=asdict(variant.delivery),
+            intended_grade=variant.grade,
+            rationale=variant.rationale,
+        )

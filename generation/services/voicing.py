@@ -1,0 +1,115 @@
+"""From a script to speech: every variant once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+
+from eqstudio.benchmarks.base import Delivery
+from eqstudio.errors import InvalidInput, ProviderError, Retry
+from generation.domain.lifecycle import DialogueState
+from generation.intake import clip_ingest
+from generation.models import Clip, Dialogue, Variant
+from generation.providers import VoiceProvider, VoiceResult, voice_providers
+from generation.services.leases import lease_renew
+from generation.services.ledger import Request, call_find, call_make, call_settle, call_spoil, content_hash
+from generation.services.lifecycle import dialogue_move
+from generation.services.scripting import brief_of
+from generation.services.seeds import dialogue_seed
+
+
+def clips_synthesize(*, dialogue: Dialogue) -> Dialogue:
+    """SCRIPTED -> VOICED: have every variant that is still silent spoken, and keep each clip as soon as it exists.
+
+    Side effects per variant: a stored clip, a ledger row, the variant's clip; at the end the move and its Event. Killed
+    at any point, the next run goes on with what is still silent. A dialogue in another state is left as it is.
+    """
+    if dialogue.state != DialogueState.SCRIPTED:
+        return dialogue
+    alias = brief_of(dialogue).voice_provider
+    provider = voice_providers.get(alias)()
+    for variant in _silent(dialogue):
+        _speak(dialogue, variant, alias, provider)
+    return dialogue_move(dialogue=dialogue, to=DialogueState.VOICED, reason=f"voice by {alias}")
+
+
+def _silent(dialogue: Dialogue) -> QuerySet[Variant]:
+    mute = Variant.objects.filter(turn__dialogue=dialogue, clip=None)
+    return mute.select_related("turn").order_by("turn__position", "pk")
+
+
+def _speak(dialogue: Dialogue, variant: Variant, alias: str, provider: VoiceProvider) -> None:
+    request = _request(dialogue, variant, alias, provider)
+    clip = _kept(request)
+    if clip is not None:
+        _give(variant, clip)
+        return
+    lease_renew(dialogue=dialogue)
+    turn, delivery = variant.turn, Delivery(**variant.delivery)
+    answer, latency_ms = call_make(
+        request,
+        lambda: provider.speak(
+            text=variant.text,
+            language=dialogue.language,
+            gender=turn.gender,
+            voice=turn.voice,
+            delivery=delivery,
+            seed=request.seed or 0,
+        ),
+    )
+    clip = _ingest(request, answer, variant, latency_ms)
+    with transaction.atomic():
+        call = call_settle(request, answer, latency_ms=latency_ms, result=_result(clip, answer))
+        _give(variant, Clip.objects.get(sha256=call.result["sha256"]))
+    lease_renew(dialogue=dialogue, progress=True)
+
+
+def _request(dialogue: Dialogue, variant: Variant, alias: str, provider: VoiceProvider) -> Request:
+    turn = variant.turn
+    return Request(
+        kind="voice",
+        provider=alias,
+        model=provider.model,
+        content={
+            "parameters": provider.parameters(),
+            "voice": turn.voice,
+            "gender": turn.gender,
+            "language": dialogue.language,
+            "text": variant.text,
+            "delivery": variant.delivery,
+        },
+        seed=dialogue_seed(dialogue, "voice"),
+        prompt_hash=content_hash({"text": variant.text, "delivery": variant.delivery}),
+        dialogue=dialogue,
+        parameters={**provider.parameters(), "voice": turn.voice, "delivery": variant.delivery},
+    )
+
+
+def _kept(request: Request) -> Clip | None:
+    """The clip that this very request was paid for."""
+    call = call_find(request)
+    return Clip.objects.filter(sha256=call.result["sha256"]).first() if call else None
+
+
+def _ingest(request: Request, answer: VoiceResult, variant: Variant, latency_ms: int) -> Clip:
+    try:
+        return clip_ingest(data=answer.audio, name=_("speech for line %(line)d") % {"line": variant.turn.position})
+    except InvalidInput as error:
+        call_spoil(request, answer, latency_ms=latency_ms, error=error.message)
+        raise ProviderError(
+            _("The voice sent something that cannot be used. %(why)s") % {"why": error.message},
+            cause="unusable audio",
+            decision=Retry(5),
+        ) from error
+
+
+def _result(clip: Clip, answer: VoiceResult) -> dict[str, Any]:
+    return {"sha256": clip.sha256, "voice": answer.voice, "parameters": answer.parameters}
+
+
+def _give(variant: Variant, clip: Clip) -> None:
+    """A silent variant gets its clip; one that has got it meanwhile keeps it."""
+    Variant.objects.filter(pk=variant.pk, clip=None).update(clip=clip)
