@@ -322,13 +322,13 @@ TRANSCRIBER_KEY_ENV = env.str("EQSTUDIO_TRANSCRIBER_KEY_ENV", "OPENAI_API_KEY")
 EXAM_BASE_URL = env.str("EQSTUDIO_EXAM_BASE_URL", "https://api.openai.com/v1")
 EXAM_MODEL = env.str("EQSTUDIO_EXAM_MODEL", "gpt-audio-1.5")
 EXAM_KEY_ENV = env.str("EQSTUDIO_EXAM_KEY_ENV", "OPENAI_API_KEY")
-PRICES = env.json("EQSTUDIO_PRICES", "{}")
+PRICES = env.json("EQSTUDIO_PRICES", {})
 """US dollars per million tokens by model: {"model": {"in": 0.25, "out": 2.0}}."""
 
 # Logs: one JSON object a line where a machine reads them, plain lines for a person at a terminal.
 LOG_LEVEL = env.str("EQSTUDIO_LOG_LEVEL", "INFO", validate=validate.OneOf(["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]))
 LOG_FORMAT = env.str("EQSTUDIO_LOG_FORMAT", "json" if PRODUCTION else "plain", validate=validate.OneOf(["json", "plain"]))
-_shared_processors = [
+_shared_processors: list[Processor] = [
     structlog.contextvars.merge_contextvars,
     structlog.stdlib.add_log_level,
     structlog.stdlib.add_logger_name,
