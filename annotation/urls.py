@@ -1,3 +1,7 @@
 """Addresses of the annotation pages."""
 
-urlpatterns: list[object] = []
+from django.urls import include, path
+
+urlpatterns = [
+    path("", include("annotation.judge_urls")),
+]

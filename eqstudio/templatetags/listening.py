@@ -16,6 +16,12 @@ def listening(*, player: bool = True) -> dict[str, Any]:
     return {"words": listen_words(), "player": player}
 
 
+@register.inclusion_tag("eqstudio/parts/words.html")
+def outbox_words() -> dict[str, Any]:
+    """What the outbox says about answers that wait; put into the ``scripts`` block."""
+    return {"id": "outbox-words", "words": outbox_texts()}
+
+
 def listen_words() -> dict[str, str]:
     return {
         "play": _("Play {label}"),
@@ -39,4 +45,20 @@ def listen_words() -> dict[str, str]:
         "again": _("Try again"),
         "reload": _("Reload the page"),
         "report": _("Report a problem"),
+    }
+
+
+def outbox_texts() -> dict[str, str]:
+    return {
+        "waitingOne": _("Not saved yet: 1 answer waits here."),
+        "waitingMany": _("Not saved yet: {n} answers wait here."),
+        "kept": _("It is kept in this browser and sent as soon as possible, also after a reload."),
+        "memory": _("This browser keeps nothing, so leave this tab open."),
+        "offline": _("There is no connection."),
+        "signedOut": _("You have been signed out."),
+        "signIn": _("Sign in again in a new tab"),
+        "server": _("The server has trouble (answer {status})."),
+        "send": _("Send now"),
+        "refused": _("An answer was not accepted: {message}"),
+        "discard": _("Discard it"),
     }

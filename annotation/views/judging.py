@@ -1,0 +1,191 @@
+"""What the judging page shows of one lease, and nothing that tells the key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from string import ascii_uppercase
+from typing import Any
+
+from django.utils.translation import get_language
+from django.utils.translation import gettext as _
+
+from annotation.models import Assignment, Judgement, Round
+from annotation.selectors import queue_state
+from annotation.services import assignment_next
+from eqstudio.benchmarks import Benchmark, benchmark_get
+from eqstudio.benchmarks.base import Text
+from eqstudio.models import User
+from generation.media import ClipCard, clip_card
+from generation.models import Dialogue, Turn, Variant
+
+SCENARIO_KEYS = ("title", "context")
+"""What a listener may read of a scenario; the rest of it says how the answer was meant."""
+
+
+@dataclass(frozen=True)
+class Slot:
+    """One rendition as shown: under a letter when it is judged, under its speaker when it is context."""
+
+    name: str
+    letter: str
+    uid: str
+    text: str
+    card: ClipCard | None
+
+
+@dataclass(frozen=True)
+class Line:
+    """One turn as shown. ``text`` is set when all its renditions have the same words."""
+
+    position: int
+    speaker: str
+    text: str
+    slots: list[Slot]
+    graded: bool
+
+
+def ui_text(text: Text) -> str:
+    """The text in the language of the interface; English where there is no other."""
+    language = "zh" if (get_language() or "en").startswith("zh") else "en"
+    return text.get(language) or text.get("en", "")
+
+
+def letter(index: int) -> str:
+    """A, B, .. Z, A1, B1, .."""
+    round_trip, place = divmod(index, len(ascii_uppercase))
+    return ascii_uppercase[place] + (str(round_trip) if round_trip else "")
+
+
+def letters_of(shown: Mapping[str, list[str]], graded: Iterable[int]) -> dict[str, str]:
+    """Variant uid to the letter it is judged under, running through all graded turns in the order shown."""
+    uids = [uid for position in sorted(graded) for uid in shown.get(str(position), [])]
+    return {uid: letter(index) for index, uid in enumerate(uids)}
+
+
+def graded_positions(dialogue: Dialogue) -> list[int]:
+    """Positions of the turns whose renditions are judged."""
+    roles = benchmark_get(dialogue.benchmark).review_form.graded_roles
+    return [turn.position for turn in dialogue.turns.all() if turn.role in roles]
+
+
+def scenario_lines(scenario: Mapping[str, Any]) -> list[str]:
+    """What may be read of a scenario before judging."""
+    return [str(scenario[key]) for key in SCENARIO_KEYS if scenario.get(key)]
+
+
+def lines_of(assignment: Assignment, dialogue: Dialogue) -> list[Line]:
+    """The turns of a dialogue in order, their renditions in the order of the lease. Two queries."""
+    turns = list(dialogue.turns.prefetch_related("variants__clip"))
+    roles = benchmark_get(dialogue.benchmark).review_form.graded_roles
+    letters = letters_of(assignment.shown, [turn.position for turn in turns if turn.role in roles])
+    holder = assignment.annotator.uid
+    return [_line(turn, assignment.shown.get(str(turn.position), []), letters, holder) for turn in turns]
+
+
+def _line(turn: Turn, shown: list[str], letters: Mapping[str, str], holder: str) -> Line:
+    by_uid = {variant.uid: variant for variant in turn.variants.all()}
+    variants = [by_uid[uid] for uid in shown if uid in by_uid]
+    speaker = turn.speaker_name or turn.speaker
+    names = [
+        f"{turn.position} {speaker}" + (f" ({place})" if len(variants) > 1 else "")
+        for place in range(1, len(variants) + 1)
+    ]
+    slots = [
+        _slot(variant, letters.get(variant.uid, ""), name, holder)
+        for variant, name in zip(variants, names, strict=True)
+    ]
+    texts = {slot.text for slot in slots}
+    return Line(
+        position=turn.position,
+        speaker=speaker,
+        text=texts.pop() if len(texts) == 1 else "",
+        slots=slots,
+        graded=any(slot.letter for slot in slots),
+    )
+
+
+def _slot(variant: Variant, under: str, name: str, holder: str) -> Slot:
+    return Slot(
+        name=under or name,
+        letter=under,
+        uid=variant.uid,
+        text=variant.text,
+        card=clip_card(clip=variant.clip, holder=holder) if variant.clip else None,
+    )
+
+
+def rubric_of(benchmark: Benchmark, category: str) -> list[dict[str, Any]]:
+    """The four anchored grades in the language of the interface."""
+    return [
+        {"grade": level.grade, "name": ui_text(level.name), "anchor": ui_text(level.anchor)}
+        for level in benchmark.rubric(category)
+    ]
+
+
+def item_context(assignment: Assignment) -> dict[str, Any]:
+    """What the page of one lease is made of."""
+    dialogue = assignment.item.dialogue
+    benchmark = benchmark_get(dialogue.benchmark)
+    category = benchmark.category(dialogue.category)
+    lines = lines_of(assignment, dialogue)
+    slots = [slot for line in lines for slot in line.slots]
+    judged = [slot for slot in slots if slot.letter]
+    return {
+        "assignment": assignment,
+        "language": dialogue.language,
+        "scenario": scenario_lines(dialogue.scenario),
+        "lines": lines,
+        "category": ui_text(category.label),
+        "category_about": ui_text(category.description),
+        "rubric": rubric_of(benchmark, dialogue.category),
+        "question": ui_text(benchmark.review_form.question),
+        "reasons": [(reason.code, ui_text(reason.label)) for reason in benchmark.review_form.reasons],
+        "comment_key": "m" if len(judged) > ascii_uppercase.index("C") else "c",
+        "data": {
+            "assignment": assignment.uid,
+            "leaseUntil": assignment.lease_until.isoformat(),
+            "draft": assignment.draft,
+            "judged": [{"uid": slot.uid, "letter": slot.letter} for slot in judged],
+        },
+    }
+
+
+def queue_context(round_: Round, annotator: User, now: datetime) -> dict[str, Any]:
+    """What a person sees in a round now: their item, or why there is none."""
+    assignment = assignment_next(round=round_, annotator=annotator, now=now)
+    queue = queue_state(round=round_, annotator=annotator, now=now)
+    context = {"round": round_, "queue": queue, "number": min(queue.done_by_me + 1, max(queue.total, 1))}
+    return context if assignment is None else {**context, **item_context(assignment)}
+
+
+def undo_until(judgement: Judgement, round_: Round) -> datetime:
+    """Until when a judgement can be taken back."""
+    return judgement.created + timedelta(seconds=round_.undo_seconds)
+
+
+def judge_words() -> dict[str, str]:
+    """What the page says by itself, in the language of the interface."""
+    return {
+        "hear": _("Hear {what}"),
+        "grade": _("Grade {what}"),
+        "verdict": _("Keep or reject"),
+        "reason": _("Choose a reason"),
+        "comment": _("Say the reason in the comment"),
+        "submit": _("Submit"),
+        "sending": _("Saving…"),
+        "saved": _("draft saved {time}"),
+        "savedHere": _("draft kept in this browser {time}"),
+        "reserved": _("reserved until {time}"),
+        "ended": _("The reservation has ended. What you enter is kept, and you can still submit it."),
+        "stored": _("Judgement saved."),
+        "storedLate": _("Judgement saved. It came after the reservation had ended, so it may not count."),
+        "undo": _("Undo"),
+        "undone": _("The judgement is taken back. Here it is again, as you left it."),
+        "skipped": _("Skipped. Somebody else gets it; it comes back to you later."),
+        "wait": _("Your judgement is kept in this browser. The next item comes when it has been sent."),
+        "failed": _("That did not work: {message} What you entered is kept."),
+        "offline": _("There is no connection. Try again in a moment; what you entered is kept."),
+        "audio": _("audio problem"),
+    }
