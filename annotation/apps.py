@@ -4,3 +4,10 @@ from django.apps import AppConfig
 class AnnotationConfig(AppConfig):
     name = "annotation"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        from eqstudio.home import home_panels, person_counts, running_jobs  # noqa: PLC0415 -- models are ready only now
+
+        home_panels.register("annotation.home:panels")
+        running_jobs.register("annotation.home:running")
+        person_counts.register("annotation.home:person_counts")

@@ -7,3 +7,6 @@ class EqstudioConfig(AppConfig):
 
     def ready(self) -> None:
         from eqstudio import checks  # noqa: F401, PLC0415 -- registers the system checks
+        from eqstudio.home import home_panels  # noqa: PLC0415 -- models are ready only now
+
+        home_panels.register("eqstudio.house:panels")

@@ -32,3 +32,13 @@ def time_left(seconds: int) -> str:
         return ngettext("about %(n)d minute left", "about %(n)d minutes left", minutes) % {"n": minutes}
     hours = round(minutes / _MINUTE_S)
     return ngettext("about %(n)d hour left", "about %(n)d hours left", hours) % {"n": hours}
+
+
+@register.filter
+def roughly(seconds: int) -> str:
+    """A rough length of work, in words."""
+    minutes = max(1, round(seconds / _MINUTE_S))
+    if minutes < _SPEAK_HOURS_FROM_MINUTES:
+        return ngettext("about %(n)d minute", "about %(n)d minutes", minutes) % {"n": minutes}
+    hours = round(minutes / _MINUTE_S)
+    return ngettext("about %(n)d hour", "about %(n)d hours", hours) % {"n": hours}

@@ -16,6 +16,10 @@ from eqstudio.health import health_probe
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
+    from django_htmx.middleware import HtmxDetails
+
+    class HtmxHttpRequest(HttpRequest):
+        htmx: HtmxDetails
 
 
 @require_safe
@@ -32,6 +36,7 @@ def healthz(_request: HttpRequest) -> HttpResponse:
 
 @require_safe
 @role_require(can_administer)
-def health(request: HttpRequest) -> HttpResponse:
+def health(request: HtmxHttpRequest) -> HttpResponse:
     probes = health_probe(now=timezone.now())
-    return render(request, "eqstudio/health.html", {"probes": probes, "ok": all(probe.ok for probe in probes)})
+    template = "eqstudio/parts/health_words.html" if request.htmx else "eqstudio/health.html"
+    return render(request, template, {"probes": probes, "ok": all(probe.ok for probe in probes)})

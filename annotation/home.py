@@ -1,0 +1,116 @@
+"""What annotation puts on the shell's pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from statistics import median
+from typing import Any
+
+from django.db.models import Count, Q
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from annotation.models import Assignment, Export, Judgement, Round, RoundItem
+from annotation.selectors import queue_state, rounds_open_for
+from eqstudio.access import can_annotate, can_curate
+from eqstudio.home import Job, Panel, PersonCount
+from eqstudio.models import User
+
+ROUNDS_SHOWN = 6
+DISPUTES_SHOWN = 5
+PACE_OVER = 50
+"""A person's pace is the median of this many of their latest judgements."""
+_DONE = [Assignment.State.SUBMITTED.value, Assignment.State.LATE.value]
+
+
+def panels(user: User, now: datetime) -> Iterator[Panel]:
+    """For annotators the rounds that wait and what they did; for researchers coverage and disputes."""
+    if can_annotate(user):
+        yield _rounds_panel(user, now)
+        yield _my_day_panel(user, now)
+    if can_curate(user):
+        yield from _curation_panels()
+
+
+def _rounds_panel(user: User, now: datetime) -> Panel:
+    rounds = list(rounds_open_for(user)[:ROUNDS_SHOWN])
+    left = _left_by_round(user, rounds)
+    pace = _pace_seconds(user)
+    rows: list[dict[str, Any]] = [
+        {
+            "round": round_,
+            "state": queue_state(round=round_, annotator=user, now=now),
+            "left": left.get(round_.pk, 0),
+            "seconds": round(left.get(round_.pk, 0) * pace) if pace else None,
+        }
+        for round_ in rounds
+    ]
+    rows.sort(key=lambda row: row["state"].kind != "work")
+    paused = Round.objects.filter(state=Round.State.PAUSED, items__assignments__annotator=user).distinct()
+    return Panel("annotation/home_rounds.html", {"rows": rows, "paused": list(paused[:ROUNDS_SHOWN])}, order=10)
+
+
+def _left_by_round(user: User, rounds: Sequence[Round]) -> dict[int, int]:
+    """Items of each round that are open and have no answer of this person."""
+    answered = Assignment.objects.filter(annotator=user, state__in=_DONE, item__round__in=rounds).values("item_id")
+    open_items = RoundItem.objects.filter(round__in=rounds, closed_at=None).exclude(pk__in=answered)
+    return dict(open_items.order_by().values_list("round_id").annotate(n=Count("pk")))
+
+
+def _pace_seconds(user: User) -> float | None:
+    latest = Judgement.objects.filter(annotator=user, retracted=False, active_ms__gt=0).order_by("-pk")
+    times = list(latest.values_list("active_ms", flat=True)[:PACE_OVER])
+    return median(times) / 1000 if times else None
+
+
+def _my_day_panel(user: User, now: datetime) -> Panel:
+    midnight = timezone.localtime(now).replace(hour=0, minute=0, second=0, microsecond=0)
+    mine = Assignment.objects.filter(annotator=user, state__in=_DONE)
+    counts = mine.aggregate(
+        today=Count("pk", filter=Q(ended_at__gte=midnight)),
+        week=Count("pk", filter=Q(ended_at__gte=midnight - timedelta(days=6))),
+        all=Count("pk"),
+    )
+    return Panel("annotation/home_my_day.html", {**counts, "pace": _pace_seconds(user)}, order=20, aside=True)
+
+
+def _curation_panels() -> Iterator[Panel]:
+    rounds = Round.objects.filter(state__in=[Round.State.OPEN, Round.State.PAUSED]).annotate(
+        total=Count("items"), closed=Count("items", filter=Q(items__closed_at__isnull=False))
+    )
+    rows: list[dict[str, Any]] = [
+        {"round": row, "closed": row.closed, "total": row.total} for row in rounds[:ROUNDS_SHOWN]
+    ]
+    if rows:
+        yield Panel("annotation/home_coverage.html", {"rows": rows}, order=40, aside=True)
+    disputed = RoundItem.objects.filter(outcome=RoundItem.Outcome.DISPUTED, adjudications=None).select_related(
+        "dialogue", "round"
+    )
+    count = disputed.count()
+    if count:
+        yield Panel(
+            "annotation/home_disputes.html",
+            {"count": count, "items": list(disputed[:DISPUTES_SHOWN])},
+            order=25,
+            aside=True,
+        )
+
+
+def running(now: datetime) -> Iterator[Job]:  # noqa: ARG001 -- every source of jobs takes the time
+    """The exports that are being written."""
+    unfinished = Export.objects.filter(state__in=[Export.State.WAITING, Export.State.RUNNING]).select_related("split")
+    for export in unfinished[:ROUNDS_SHOWN]:
+        yield Job(
+            label=_("Exporting %(split)s as %(format)s") % {"split": export.split, "format": export.format},
+            href=reverse("split", args=[export.split.uid]),
+            done=export.done,
+            total=export.split.item_count,
+        )
+
+
+def person_counts(people: Sequence[int]) -> Iterator[PersonCount]:
+    """How many items each person has judged."""
+    done = Assignment.objects.filter(annotator__in=people, state__in=_DONE).order_by()
+    yield PersonCount(_("Judgements"), dict(done.values_list("annotator_id").annotate(n=Count("pk"))))
