@@ -1,3 +1,19 @@
 """Addresses of the generation pages."""
 
-urlpatterns: list[object] = []
+from django.urls import include, path
+
+from generation.views import batches, corpora, providers
+
+urlpatterns = [
+    path("corpora/", corpora.corpora, name="corpora"),
+    path("corpora/<str:uid>/", corpora.corpus, name="corpus"),
+    path("dialogues/<str:uid>/", corpora.dialogue, name="dialogue"),
+    path("batches/", batches.batches, name="batches"),
+    path("batches/new/", batches.batch_new, name="batch_new"),
+    path("batches/<str:uid>/", batches.batch, name="batch"),
+    path("batches/<str:uid>/cancel/", batches.batch_off, name="batch_cancel"),
+    path("batches/<str:uid>/retry/", batches.batch_retry, name="batch_retry"),
+    path("providers/", providers.providers, name="providers"),
+    path("providers/<str:kind>/<str:alias>/check/", providers.provider_ask, name="provider_check"),
+    path("", include("generation.views.media_urls")),
+]

@@ -101,16 +101,18 @@ def judge_submit(request: HttpRequest, uid: str) -> JsonResponse:
 @require_POST
 def judge_draft(request: HttpRequest, uid: str) -> JsonResponse:
     """Keep what was filled in so far."""
+    round_ = _round(request, uid)
     sent = payload_read(request, Draft)
-    draft_save(assignment=_lease(request, _round(request, uid), sent.assignment), draft=sent.draft)
+    draft_save(assignment=_lease(request, round_, sent.assignment), draft=sent.draft)
     return JsonResponse({"saved_at": timezone.now().isoformat()})
 
 
 @require_POST
 def judge_heartbeat(request: HttpRequest, uid: str) -> JsonResponse:
     """The page is still open: prolong the reservation."""
+    round_ = _round(request, uid)
     sent = payload_read(request, Lease)
-    lease = assignment_extend(assignment=_lease(request, _round(request, uid), sent.assignment), now=timezone.now())
+    lease = assignment_extend(assignment=_lease(request, round_, sent.assignment), now=timezone.now())
     return JsonResponse({"lease_until": lease.lease_until.isoformat()})
 
 

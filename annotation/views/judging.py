@@ -26,10 +26,12 @@ SCENARIO_KEYS = ("title", "context")
 
 @dataclass(frozen=True)
 class Slot:
-    """One rendition as shown: under a letter when it is judged, under its speaker when it is context."""
+    """One rendition as shown: under a letter when it is judged, under its speaker when it is context. ``group`` is
+    shared by those that are compared."""
 
     name: str
     letter: str
+    group: str
     uid: str
     text: str
     card: ClipCard | None
@@ -110,6 +112,7 @@ def _slot(variant: Variant, under: str, name: str, holder: str) -> Slot:
     return Slot(
         name=under or name,
         letter=under,
+        group=name.partition(" ")[0] if under else "",
         uid=variant.uid,
         text=variant.text,
         card=clip_card(clip=variant.clip, holder=holder) if variant.clip else None,

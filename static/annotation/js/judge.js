@@ -1,7 +1,8 @@
 // The judging page: listen, grade, decide, submit, next. Every change is kept here at once and on the server soon after.
 
 import { fill, make, wordsFrom } from "../../eqstudio/js/listen-core.js";
-import { clipOf, clipsIn, currentClip, dispose, enhance, pauseAll, stepRate, switchTo } from "../../eqstudio/js/listen.js";
+import { clipOf, clipsIn, currentClip, dispose, enhance, pauseAll } from "../../eqstudio/js/listen.js";
+import { keysOn, leaveRadio } from "../../eqstudio/js/listen-keys.js";
 import { draftShelf, newKey, Outbox, postJson } from "./outbox.js";
 
 const HEARTBEAT_MS = 60000;
@@ -142,7 +143,7 @@ place.addEventListener("input", (event) => {
 
 place.addEventListener("click", (event) => {
   const radio = event.target.closest('input[type="radio"]');
-  if (radio && event.detail > 0) leaveRadio(radio);
+  if (radio && event.detail > 0) leaveRadio(radio, clipOf(radio.closest(".judge-slot")?.querySelector(".clip")));
   if (event.target.closest("#judge-comment-button")) toggleComment();
   else if (event.target.closest("#judge-skip")) skip("");
   else if (event.target.closest("#judge-problem")) skip(fill("{what}: {clip}", { what: words.audio, clip: currentClip()?.label }));
@@ -153,13 +154,6 @@ place.addEventListener("submit", (event) => {
   event.preventDefault();
   submit();
 });
-
-/** After a click on a grade the keys belong to the clip again, so that an arrow seeks and does not change the grade. */
-function leaveRadio(radio) {
-  const clip = clipOf(radio.closest(".judge-slot")?.querySelector(".clip"));
-  if (clip) clip.wave.focus({ preventScroll: true });
-  else radio.blur();
-}
 
 function onProgress({ detail }) {
   if (!item || item.sent) return;
@@ -330,7 +324,7 @@ function tellStored(late) {
   }, Math.min(left, 2 ** 31 - 1));
 }
 
-/* Keys: never while somebody types, never with a modifier */
+/* Keys */
 
 function openComment() {
   showComment(true);
@@ -373,53 +367,19 @@ function choose(value) {
   radio.dispatchEvent(new Event("change", { bubbles: true }));
 }
 
-function switchVersion() {
-  const here = currentClip();
-  const group = here && here.element.closest(".judge-slot").dataset.letter ? here.group : null;
-  const judged = clipsIn(place).filter((clip) => clip.element.closest(".judge-slot").dataset.letter);
-  const mates = group ? judged.filter((clip) => clip.group === group) : judged;
-  if (!mates.length) return;
-  const next = mates[(mates.indexOf(here) + 1) % mates.length];
-  if (group && here !== next) switchTo(here, next);
-  else next.wave.focus();
-}
-
-const isTyping = (target) => target.closest("textarea, select, [contenteditable], input:not([type=radio], [type=checkbox])") !== null;
-
-function keyAction(event) {
-  const { key, target } = event;
-  const clip = currentClip();
-  const radio = target.closest('input[type="radio"]');
-  if (key === " ") return clip && (!target.closest("button, a, summary, input") || radio?.checked) ? () => clip.toggle() : null;
-  if (key === "Enter") return target.closest("button, a, summary") ? null : submit;
-  if (key === "ArrowLeft" || key === "ArrowRight") {
-    return clip && !radio ? () => clip.seek(clip.position + (key === "ArrowLeft" ? -2 : 2)) : null;
-  }
-  if (/^[1-4]$/.test(key)) return () => gradeHere(key);
+function keyAction({ key, target }) {
+  lastActivity = Date.now();
   const low = key.toLowerCase();
+  if (low === "z") return undo;
+  if (!item || item.sent) return null;
+  if (key === "Enter" && !target.closest("button, a, summary")) return submit;
+  if (/^[1-4]$/.test(key)) return () => gradeHere(key);
   if (low === $("#judge-comment-button").dataset.key) return openComment;
   if (/^[a-z]$/.test(low) && $(`.judge-slot[data-letter="${low.toUpperCase()}"]`)) return () => jumpTo(low.toUpperCase());
-  return {
-    k: () => choose("keep"),
-    r: () => choose("reject"),
-    s: () => skip(""),
-    x: switchVersion,
-    l: () => clip?.setLoop(!clip.audio.loop),
-    "[": () => stepRate(-1),
-    "]": () => stepRate(1),
-  }[low];
+  return { k: () => choose("keep"), r: () => choose("reject"), s: () => skip("") }[low];
 }
 
-document.addEventListener("keydown", (event) => {
-  lastActivity = Date.now();
-  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || isTyping(event.target)) return;
-  if (document.querySelector("dialog[open]")) return;
-  if (event.target.closest(".rail, .top")) return;
-  const act = event.key.toLowerCase() === "z" ? undo : item && !item.sent && keyAction(event);
-  if (!act) return;
-  event.preventDefault();
-  act();
-});
+keysOn(place, keyAction);
 
 /* The reservation, active time, leaving the page */
 
