@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 from pathlib import Path
+from typing import Any
 
 import structlog
 from csp.constants import NONCE, NONE, SELF
@@ -149,6 +150,7 @@ if REDIS_URL and not REDIS_URL.startswith(("redis://", "rediss://", "redis+socke
     raise ImproperlyConfigured("REDIS_URL must start with redis://, rediss:// or redis+socket://.")
 BROKER_SOCKET = broker_socket(DATA_DIR)
 BROKER_EMBEDDED = env.str("EQSTUDIO_BROKER", "redis" if BROKER_SOCKET.exists() else FILES, validate=validate.OneOf(["redis", FILES]))
+BROKER_PREFIX = env.str("EQSTUDIO_BROKER_PREFIX", "")
 TASK_TIME_LIMIT_S = 660
 if REDIS_URL or BROKER_EMBEDDED == "redis":
     CELERY_BROKER_URL = REDIS_URL or f"redis+socket://{BROKER_SOCKET}"
@@ -161,7 +163,7 @@ if REDIS_URL or BROKER_EMBEDDED == "redis":
         "interval_start": 0,
         "interval_step": 0.1,
         "interval_max": 0.2,
-        "global_keyprefix": env.str("EQSTUDIO_BROKER_PREFIX", ""),
+        "global_keyprefix": BROKER_PREFIX,
     }
 else:
     CELERY_BROKER_URL = "filesystem://"
@@ -177,11 +179,13 @@ CELERY_BEAT_SCHEDULE_FILENAME = str(DATA_DIR / "broker" / "beat-schedule")
 CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 3
 DJANGO_STRUCTLOG_CELERY_ENABLED = True
 SWEEP_INTERVAL_S = env.int("EQSTUDIO_SWEEP_SECONDS", 15, validate=validate.Range(min=1, max=3600))
-CELERY_BEAT_SCHEDULE = {
+CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
     "generation-sweep": {"task": "io.generation.tasks.production_sweep", "schedule": SWEEP_INTERVAL_S},
     "annotation-sweep": {"task": "io.annotation.tasks.annotation_sweep", "schedule": SWEEP_INTERVAL_S},
     "evaluation-sweep": {"task": "io.evaluation.tasks.sittings_sweep", "schedule": SWEEP_INTERVAL_S},
 }
+if not PRODUCTION:
+    CELERY_BEAT_SCHEDULE["demo"] = {"task": "io.evaluation.demo.tasks.demo_step", "schedule": SWEEP_INTERVAL_S}
 
 CACHES = {
     "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL, "KEY_PREFIX": "eqstudio"}
@@ -322,6 +326,7 @@ TRANSCRIBER_KEY_ENV = env.str("EQSTUDIO_TRANSCRIBER_KEY_ENV", "OPENAI_API_KEY")
 EXAM_BASE_URL = env.str("EQSTUDIO_EXAM_BASE_URL", "https://api.openai.com/v1")
 EXAM_MODEL = env.str("EQSTUDIO_EXAM_MODEL", "gpt-audio-1.5")
 EXAM_KEY_ENV = env.str("EQSTUDIO_EXAM_KEY_ENV", "OPENAI_API_KEY")
+FAKE_DELAY_S = env.float("EQSTUDIO_FAKE_DELAY", 0.0)
 PRICES = env.json("EQSTUDIO_PRICES", {})
 """US dollars per million tokens by model: {"model": {"in": 0.25, "out": 2.0}}."""
 

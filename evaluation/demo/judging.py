@@ -1,0 +1,109 @@
+"""Demo listeners at work: they take what the queue gives them and submit it, each with a character of their own.
+
+They grade by what the clips measure, not by the key: the livelier the pitch, the higher the grade.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from random import Random
+
+from annotation.models import Assignment, Round
+from annotation.selectors.judgements import RequiredClip, required_clips
+from annotation.services import assignment_next, grade_submit, round_create, round_top_up
+from eqstudio.benchmarks import benchmark_get
+from eqstudio.models import User
+from evaluation.demo.corpora import YOUR_TURN
+from evaluation.demo.people import LISTENERS, Listener
+from generation.models import Corpus, Dialogue, Variant
+
+GUIDELINES = (
+    "Demo round. Listen to every clip, grade how well the tone serves the moment, then keep or reject the dialogue."
+)
+GOOD_SHARE, CONTESTED_SHARE = 0.84, 0.08
+
+
+def round_ensure(corpus: Corpus) -> Round:
+    """The demo round over ``corpus``, made on the first call and filled with what is ready."""
+    found = Round.objects.filter(name=corpus.name).first()
+    if found is None:
+        found = round_create(name=corpus.name, corpus=corpus, guidelines=GUIDELINES, seed=7, is_demo=True)
+    round_top_up(round=found)
+    return found
+
+
+def round_judge(round_: Round, *, now: datetime, budget: int) -> int:
+    """Let the listeners judge what waits for them, at most ``budget`` items. In the visitor's round only one does.
+
+    Returns how many judgements were submitted.
+    """
+    done = 0
+    for listener in LISTENERS[:1] if round_.name == YOUR_TURN else LISTENERS:
+        person = User.objects.get(username=listener.username)
+        while done < budget:
+            assignment = assignment_next(round=round_, annotator=person, now=now)
+            if assignment is None:
+                break
+            _submit(assignment, listener, now)
+            done += 1
+    return done
+
+
+def _submit(assignment: Assignment, listener: Listener, now: datetime) -> None:
+    dialogue = assignment.item.dialogue
+    rng = Random(f"{listener.username}/{item_seed(dialogue)}")  # noqa: S311 -- pretend listeners, not secrets
+    clips = required_clips(dialogue=dialogue)
+    verdict = verdict_of(item_seed(dialogue), rng)
+    form = benchmark_get(dialogue.benchmark).review_form
+    grade_submit(
+        assignment=assignment,
+        client_key=f"demo-{assignment.uid}",
+        verdict=verdict,
+        grades=_grades(clips, listener.noise, rng),
+        reasons=[] if verdict == "keep" else [rng.choice(form.reasons).code],
+        comment="" if verdict == "keep" else "Demo comment: this one does not convince me.",
+        heard={clip.uid: [[0.0, clip.duration]] for clip in clips},
+        active_ms=int(1000 * sum(clip.duration for clip in clips) * rng.uniform(1.1, 1.9)),
+        now=now,
+    )
+
+
+def item_seed(dialogue: Dialogue) -> str:
+    """The same on every machine, unlike a public id."""
+    return f"{dialogue.benchmark}/{dialogue.category}/{dialogue.language}/{dialogue.ordinal}"
+
+
+def verdict_of(seed: str, rng: Random) -> str:
+    """Most items are good, some divide the listeners, a few are poor; which is which hangs on the item alone."""
+    quality = Random(f"quality/{seed}").random()  # noqa: S311 -- as above
+    if quality < GOOD_SHARE:
+        keeps = 0.95
+    elif quality < GOOD_SHARE + CONTESTED_SHARE:
+        keeps = 0.5
+    else:
+        keeps = 0.1
+    return "keep" if rng.random() < keeps else "reject"
+
+
+def _grades(clips: list[RequiredClip], noise: float, rng: Random) -> dict[str, int]:
+    graded = [clip.pk for clip in clips if clip.graded]
+    rows = Variant.objects.filter(pk__in=graded).values_list("uid", "turn_id", "clip__pitch_spread")
+    by_turn: dict[int, list[tuple[float, str]]] = {}
+    for uid, turn, spread in rows:
+        by_turn.setdefault(turn, []).append((spread or 0.0, uid))
+    grades = {}
+    for spreads in by_turn.values():
+        for rank, (_spread, uid) in enumerate(sorted(spreads)):
+            grades[uid] = _noisy(_grade_of_rank(rank, len(spreads)), noise, rng)
+    return grades
+
+
+def _grade_of_rank(rank: int, count: int) -> int:
+    """Spread the ranks of a turn's variants over 1 to 4; a variant on its own gets a 3."""
+    return 3 if count == 1 else 1 + round(3 * rank / (count - 1))
+
+
+def _noisy(grade: int, noise: float, rng: Random) -> int:
+    if rng.random() >= noise:
+        return grade
+    return min(4, max(1, grade + rng.choice((-1, 1))))
