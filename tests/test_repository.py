@@ -27,7 +27,9 @@ LINE_LIMIT = 400
 
 
 def python_files() -> list[Path]:
-    found = [path for name in SOURCES for path in ([ROOT / name] if name.endswith(".py") else (ROOT / name).rglob("*.py"))]
+    found = [
+        path for name in SOURCES for path in ([ROOT / name] if name.endswith(".py") else (ROOT / name).rglob("*.py"))
+    ]
     return [path for path in found if "migrations" not in path.parts]
 
 
@@ -80,7 +82,9 @@ def test_migrations_are_complete_and_have_one_leaf_per_app(db):
     call_command("makemigrations", "--check", "--dry-run", stdout=StringIO())
     loader = MigrationLoader(None)
     leaves = {app: [name for label, name in loader.graph.leaf_nodes() if label == app] for app in APPS}
-    recorded = {app: [(ROOT / app / "migrations" / "max_migration.txt").read_text(encoding="utf-8").strip()] for app in APPS}
+    recorded = {
+        app: [(ROOT / app / "migrations" / "max_migration.txt").read_text(encoding="utf-8").strip()] for app in APPS
+    }
     assert leaves == recorded
 
 
@@ -133,13 +137,33 @@ def test_python_files_stay_short():
 def test_no_file_names_a_folder_of_one_machine():
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     pattern = re.compile(r"(^|[^A-Za-z0-9_.-])/" + r"(work|farm|root|home)/")
-    texts = [name for name in listed.split("\0") if re.search(r"\.(py|js|html|css|sh|md|toml|yml|txt)$|Makefile$|^\.ci/run$", name)]
-    named = [name for name in texts if (ROOT / name).exists() and pattern.search((ROOT / name).read_text(encoding="utf-8"))]
+    texts = [
+        name
+        for name in listed.split("\0")
+        if re.search(r"\.(py|js|html|css|sh|md|toml|yml|txt)$|Makefile$|^\.ci/run$", name)
+    ]
+    named = [
+        name for name in texts if (ROOT / name).exists() and pattern.search((ROOT / name).read_text(encoding="utf-8"))
+    ]
     assert named == []
 
 
 def test_every_model_with_a_page_has_a_public_id():
     hidden = {"Turn", "Brief"}
-    pages = [model for app in APPS[1:] for model in apps.get_app_config(app).get_models() if model.__name__ not in hidden]
-    public = {"Corpus", "Batch", "Dialogue", "Clip", "Variant", "Round", "Split", "Export", "Study", "Sitting", "Respondent"}
+    pages = [
+        model for app in APPS[1:] for model in apps.get_app_config(app).get_models() if model.__name__ not in hidden
+    ]
+    public = {
+        "Corpus",
+        "Batch",
+        "Dialogue",
+        "Clip",
+        "Variant",
+        "Round",
+        "Split",
+        "Export",
+        "Study",
+        "Sitting",
+        "Respondent",
+    }
     assert {model.__name__ for model in pages if hasattr(model, "uid")} >= public
