@@ -1,3 +1,7 @@
 """Addresses of the evaluation pages."""
 
-urlpatterns: list[object] = []
+from django.urls import include, path
+
+urlpatterns = [
+    path("", include("evaluation.sit_urls")),
+]

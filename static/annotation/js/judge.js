@@ -3,7 +3,7 @@
 import { fill, make, wordsFrom } from "../../eqstudio/js/listen-core.js";
 import { clipOf, clipsIn, currentClip, dispose, enhance, pauseAll } from "../../eqstudio/js/listen.js";
 import { keysOn, leaveRadio } from "../../eqstudio/js/listen-keys.js";
-import { draftShelf, newKey, Outbox, postJson } from "./outbox.js";
+import { newKey, Outbox, postJson } from "./outbox.js";
 
 const HEARTBEAT_MS = 60000;
 const SERVER_DRAFT_MS = 700;
@@ -14,7 +14,6 @@ const page = document.getElementById("judge");
 const place = document.getElementById("judge-item");
 const news = document.getElementById("judge-news");
 const words = wordsFrom("judge-words", {});
-const drafts = draftShelf(page.dataset.user);
 const outbox = new Outbox({
   user: page.dataset.user,
   strip: document.getElementById("judge-outbox"),
@@ -22,6 +21,7 @@ const outbox = new Outbox({
   onStored,
   onRefused,
 });
+const { drafts } = outbox;
 
 let item = null;
 let undoable = null;
@@ -220,12 +220,11 @@ async function submit() {
   const { assignment, key, grades, verdict, reasons, comment, heard, activeMs } = item;
   const body = { assignment, client_key: key, verdict, grades, reasons, comment, heard, active_ms: activeMs };
   if (verdict !== "reject") body.reasons = [];
-  await outbox.put({ key, url: page.dataset.submit, body });
+  await outbox.put({ key, url: page.dataset.submit, body, draft: assignment });
   if (item?.sent && item.assignment === assignment) tell(words.wait);
 }
 
 function onStored(entry, data) {
-  drafts.remove(entry.body.assignment);
   if (data.round !== page.dataset.round) return;
   undoable = { judgement: data.judgement, until: Date.parse(data.undo_until) };
   if (!item || item.sent || item.assignment === entry.body.assignment) swap(data.html);

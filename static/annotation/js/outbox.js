@@ -118,6 +118,7 @@ export class Outbox {
   /** `user` owns the entries; `strip` is where waiting ones are shown; callbacks take (entry, data). */
   constructor({ user, strip, loginUrl, onStored, onRefused }) {
     this.shelf = new Shelf(`eqstudio.outbox.${user}.`);
+    this.drafts = draftShelf(user);
     Object.assign(this, { strip, loginUrl, onStored, onRefused });
     this.wait = FIRST_WAIT_MS;
     this.sending = null;
@@ -139,9 +140,9 @@ export class Outbox {
     return this.entries().filter((entry) => !entry.refused);
   }
 
-  /** Keep `body` first, then send it to `url`. */
-  put({ key, url, body }) {
-    this.shelf.put(key, { key, url, body, made: Date.now() });
+  /** Keep `body` first, then send it to `url`. `draft` names the draft that is not needed once it is stored. */
+  put({ key, url, body, draft }) {
+    this.shelf.put(key, { key, url, body, draft, made: Date.now() });
     return this.flush();
   }
 
@@ -177,6 +178,7 @@ export class Outbox {
 
   stored(entry, data) {
     this.shelf.remove(entry.key);
+    this.drafts.remove(entry.draft);
     this.trouble = null;
     this.onStored(entry, data);
   }
