@@ -205,7 +205,8 @@ class Variant(models.Model):
 
 class ProviderCall(AppendOnly):
     """The ledger: one row for every call to a provider, also for those that failed. An ``ok`` call with the same
-    ``request_hash`` is never paid for again."""
+    ``request_hash`` is never paid for again.
+    """
 
     created = models.DateTimeField(auto_now_add=True)
     kind = models.CharField(max_length=12, choices=[("text", "text"), ("voice", "voice"), ("transcriber", "transcriber")])

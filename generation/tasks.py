@@ -48,6 +48,11 @@ def production_sweep() -> None:
         dialogue_enqueue(dialogue)
 
 
+def production_sweep_now() -> None:
+    """Have the worker look for what is due once this transaction is committed, instead of at its next round."""
+    transaction.on_commit(production_sweep.delay, robust=True)
+
+
 def dialogue_enqueue(dialogue: Dialogue) -> None:
     """Give the next step of a dialogue to the worker it belongs to, once this transaction is committed.
 

@@ -94,10 +94,14 @@ def batch_progress(*, batch: Batch, now: datetime) -> BatchProgress:
 
 def batches_listed(*, corpus_uid: str = "") -> QuerySet[Batch]:
     """Batches, newest first, with ``total``, ``waiting`` and ``failed`` counted; one query."""
-    found = Batch.objects.select_related("corpus", "created_by").annotate(
-        total=Count("briefs__dialogues"),
-        waiting=Count("briefs__dialogues", filter=Q(briefs__dialogues__state__in=_PRODUCTION)),
-        failed=Count("briefs__dialogues", filter=Q(briefs__dialogues__state=_FAILED)),
+    found = (
+        Batch.objects.select_related("corpus", "created_by")
+        .annotate(
+            total=Count("briefs__dialogues"),
+            waiting=Count("briefs__dialogues", filter=Q(briefs__dialogues__state__in=_PRODUCTION)),
+            failed=Count("briefs__dialogues", filter=Q(briefs__dialogues__state=_FAILED)),
+        )
+        .order_by("-created", "-pk")
     )
     return found.filter(corpus__uid=corpus_uid) if corpus_uid else found
 

@@ -1,0 +1,44 @@
+"""Filters for pages that show dialogues."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from django import template
+
+from generation import words
+
+register = template.Library()
+
+
+@register.filter
+def state_label(state: str) -> Any:
+    return words.STATE_LABELS.get(state, state)
+
+
+@register.filter
+def state_chip(state: str) -> str:
+    """The colour of a state's chip."""
+    return words.STATE_CHIPS.get(state, "")
+
+
+@register.filter
+def role_label(role: str) -> Any:
+    return words.ROLE_LABELS.get(role, role)
+
+
+@register.filter
+def category_of(dialogue: Any) -> str:
+    """The category of a dialogue or brief, in words."""
+    return words.category_label(dialogue.benchmark, dialogue.category)
+
+
+@register.filter
+def benchmark_of(alias: str) -> str:
+    return words.benchmark_title(alias)
+
+
+@register.filter
+def seconds(span: timedelta) -> int:
+    return int(span.total_seconds())

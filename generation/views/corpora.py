@@ -1,0 +1,111 @@
+"""Corpora, what is in one, and one dialogue whole."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_safe
+
+from eqstudio.benchmarks import benchmarks
+from eqstudio.errors import StudioError
+from generation.forms import CorpusForm
+from generation.media import clip_card
+from generation.selectors import (
+    corpora_listed,
+    corpus_facets,
+    corpus_for,
+    dialogue_detail,
+    dialogue_for,
+    dialogues_listed,
+)
+from generation.selectors.listing import FACETS
+from generation.services import corpus_create
+from generation.views.guards import curating, person
+from generation.words import STATE_LABELS, benchmark_title, category_label
+
+PER_PAGE = 50
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@curating
+def corpora(request: HttpRequest) -> HttpResponse:
+    """All corpora, and a form for an empty one."""
+    form = CorpusForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            made = corpus_create(**form.cleaned_data, actor=person(request))
+        except StudioError as error:
+            form.add_error(error.field if error.field in form.fields else None, error.message)
+        else:
+            messages.success(request, _("The corpus is there. Ask for dialogues, or import some."))
+            return redirect("corpus", made.uid)
+    page = Paginator(corpora_listed(), PER_PAGE).get_page(request.GET.get("page"))
+    return render(request, "generation/corpora.html", {"page_obj": page, "form": form})
+
+
+@require_safe
+@curating
+def corpus(request: HttpRequest, uid: str) -> HttpResponse:
+    """The dialogues of a corpus, by any combination of filters."""
+    found = corpus_for(person(request), uid)
+    facets = corpus_facets(corpus=found)
+    chosen = {name: request.GET.get(name, "") for name in FACETS}
+    page = Paginator(dialogues_listed(corpus=found, chosen=chosen), PER_PAGE).get_page(request.GET.get("page"))
+    filters = [
+        {"name": name, "label": label, "chosen": chosen[name], "options": _options(name, facets.values[name], chosen)}
+        for name, label in (
+            ("benchmark", _("Benchmark")),
+            ("category", _("Category")),
+            ("language", _("Language")),
+            ("state", _("State")),
+            ("source", _("Source")),
+        )
+    ]
+    context = {
+        "corpus": found,
+        "facets": facets,
+        "filters": filters,
+        "filtered": any(chosen.values()),
+        "page_obj": page,
+    }
+    return render(request, "generation/corpus.html", context)
+
+
+def _options(name: str, values: dict[str, int], chosen: dict[str, str]) -> list[tuple[str, str, int]]:
+    aliases = [chosen["benchmark"]] if chosen["benchmark"] else list(benchmarks)
+    return [(value, _value_label(name, value, aliases), count) for value, count in values.items()]
+
+
+def _value_label(name: str, value: str, aliases: list[str]) -> str:
+    if name == "benchmark":
+        return benchmark_title(value)
+    if name == "state":
+        return str(STATE_LABELS.get(value, value))
+    if name == "category":
+        labels = (category_label(alias, value) for alias in aliases)
+        return next((label for label in labels if label != value), value)
+    return value
+
+
+@require_safe
+@curating
+def dialogue(request: HttpRequest, uid: str) -> HttpResponse:
+    """Every line and rendition with its sound, measures, findings and where it came from. Shows the key: not for annotators."""
+    user = person(request)
+    found = dialogue_for(user, uid)
+    detail = dialogue_detail(dialogue=found)
+    rows = [
+        (
+            line.turn,
+            [(each, clip_card(clip=each.clip, holder=user.uid) if each.clip else None) for each in line.variants],
+        )
+        for line in detail.turns
+    ]
+    facts = [
+        (name, value) for name, value in found.scenario.items() if isinstance(value, str | int | float) and value != ""
+    ]
+    context = {"dialogue": found, "detail": detail, "rows": rows, "facts": facts}
+    return render(request, "generation/dialogue.html", context)

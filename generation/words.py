@@ -1,0 +1,71 @@
+"""Names of things as a page says them, in the reader's language."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from django.utils.translation import get_language
+from django.utils.translation import gettext_lazy as _
+
+from eqstudio.benchmarks import benchmark_get, benchmarks
+from generation.domain.lifecycle import DialogueState
+
+S = DialogueState
+
+STATE_LABELS: dict[str, Any] = {
+    S.BRIEFED: _("waits for its script"),
+    S.SCRIPTED: _("waits for its voices"),
+    S.VOICED: _("waits for its check"),
+    S.READY: _("ready"),
+    S.FLAGGED: _("flagged"),
+    S.IN_REVIEW: _("in review"),
+    S.KEPT: _("kept"),
+    S.REJECTED: _("rejected"),
+    S.DISPUTED: _("disputed"),
+    S.FROZEN: _("frozen"),
+    S.FAILED: _("failed"),
+}
+
+STATE_CHIPS: dict[str, str] = {
+    S.READY: "good",
+    S.KEPT: "good",
+    S.FROZEN: "good",
+    S.FLAGGED: "warn",
+    S.DISPUTED: "warn",
+    S.FAILED: "bad",
+    S.REJECTED: "bad",
+    S.IN_REVIEW: "info",
+}
+
+CHECK_LABELS: dict[str, Any] = {}
+
+ROLE_LABELS: dict[str, Any] = {
+    "context": _("context"),
+    "critical": _("to be judged: same words, several deliveries"),
+    "response": _("to be judged: several replies"),
+}
+
+
+def text_here(text: Mapping[str, str]) -> str:
+    """The text in the language of the page."""
+    language = "zh" if (get_language() or "en").startswith("zh") else "en"
+    return text.get(language) or text.get("en", "")
+
+
+def category_label(benchmark: str, category: str) -> str:
+    """``Group: category`` in the language of the page; the key itself where the taxonomy does not know it."""
+    found = _categories(benchmark).get(category)
+    return f"{text_here(found.group_label)}: {text_here(found.label)}" if found else category
+
+
+def benchmark_title(alias: str) -> str:
+    return benchmark_get(alias).title if alias in benchmarks else alias
+
+
+@cache
+def _categories(benchmark: str) -> dict[str, Any]:
+    if benchmark not in benchmarks:
+        return {}
+    return {category.key: category for category in benchmark_get(benchmark).categories}
