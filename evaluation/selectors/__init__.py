@@ -8,6 +8,7 @@ from evaluation.selectors.access import (
     study_to_curate_for,
     trial_for,
 )
+from evaluation.selectors.marks import IMPORTED, marks_of
 from evaluation.selectors.progress import (
     Progress,
     dialogue_order,
@@ -17,8 +18,10 @@ from evaluation.selectors.progress import (
 )
 
 __all__ = [
+    "IMPORTED",
     "Progress",
     "dialogue_order",
+    "marks_of",
     "outcome_counts",
     "run_for",
     "sitting_for",

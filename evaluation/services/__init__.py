@@ -1,16 +1,24 @@
 """What can be done with the exam. Every service is keyword-only and never enqueues."""
 
+from evaluation.services.comparisons import comparison_build
+from evaluation.services.imports import responses_import
 from evaluation.services.responses import response_record
+from evaluation.services.runs import respondent_drive, sitting_advance, study_run
 from evaluation.services.scoring import responses_rescore
 from evaluation.services.sittings import sitting_cancel, sitting_open, trial_next
 from evaluation.services.studies import study_close, study_create
 
 __all__ = [
+    "comparison_build",
+    "respondent_drive",
     "response_record",
+    "responses_import",
     "responses_rescore",
+    "sitting_advance",
     "sitting_cancel",
     "sitting_open",
     "study_close",
     "study_create",
+    "study_run",
     "trial_next",
 ]

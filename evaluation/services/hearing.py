@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from django.utils.translation import gettext
 
+from annotation.domain.gate import heard_share, intervals_check
 from eqstudio.benchmarks.base import Trial
 from eqstudio.errors import InvalidInput
 from evaluation.models import TrialRecord
@@ -23,27 +24,10 @@ def clips_of(trial: Trial) -> list[tuple[str, str]]:
     return [*context, *((option.variant, option.letter) for option in trial.options if option.variant)]
 
 
-def heard_share(intervals: Iterable[Any], duration: float) -> float:
-    """The share of ``duration`` that the union of ``intervals`` ([start, end] in seconds) covers."""
-    if duration <= 0:
-        return 1.0
-    covered = reached = 0.0
-    for start, end in sorted(_interval(pair, duration) for pair in intervals):
-        covered += max(0.0, end - max(start, reached))
-        reached = max(reached, end)
-    return covered / duration
-
-
-def _interval(pair: Any, duration: float) -> tuple[float, float]:
-    try:
-        start, end = (float(value) for value in pair)
-    except (TypeError, ValueError) as error:
-        raise InvalidInput("What was heard must be pairs of start and end in seconds.", field="heard") from error
-    return max(0.0, min(start, duration)), max(0.0, min(end, duration))
-
-
 def unheard_in(*, trial: TrialRecord, heard: Mapping[str, Any], share: float) -> list[str]:
     """Names of the clips of a question that were heard less than ``share``."""
+    if not isinstance(heard, Mapping):
+        raise InvalidInput("What was heard should be played intervals by clip.", field="heard")
     clips = clips_of(Trial.from_dict(trial.shown))
     variants = variants_by_uid(uids=[uid for uid, _name in clips])
     missing = []
@@ -51,6 +35,7 @@ def unheard_in(*, trial: TrialRecord, heard: Mapping[str, Any], share: float) ->
         variant = variants.get(uid)
         if variant is None or variant.clip is None:
             continue
-        if heard_share(heard.get(uid, []), variant.clip.duration) < share:
+        played = intervals_check(heard.get(uid, []))
+        if heard_share(played, duration=variant.clip.duration) < share:
             missing.append(name)
     return missing

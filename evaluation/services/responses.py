@@ -40,7 +40,20 @@ def response_record(
     if failure not in FAILURES:
         raise InvalidInput(f"Unknown failure {failure!r}; known: error, not_heard, refused.", field="failure")
     if sitting.respondent.kind == Respondent.Kind.PERSON and not failure:
-        _gate(trial, heard or {})
+        _gate(trial, {} if heard is None else heard)
+    return response_store(trial=trial, raw=raw, failure=failure, error=error, heard=heard, paradata=paradata)
+
+
+def response_store(
+    *,
+    trial: TrialRecord,
+    raw: str,
+    failure: str = "",
+    error: str = "",
+    heard: Mapping[str, Any] | None = None,
+    paradata: Mapping[str, Any] | None = None,
+) -> Response:
+    """Insert one Response, commit it, then score it. Without the checks of ``response_record``: for answers from files."""
     try:
         with transaction.atomic():
             response = Response.objects.create(

@@ -10,12 +10,8 @@ from eqstudio.benchmarks import benchmark_get
 from eqstudio.benchmarks.base import Benchmark, Outcome, Parsed, Trial, TrialKind
 from eqstudio.benchmarks.parsing import PARSER_VERSION
 from evaluation.models import Response, ScoreRecord, Study
+from evaluation.selectors.marks import IMPORTED
 from generation.selectors import item_view
-
-IMPORTED = "imported"
-"""Rule of a score that a result file brought along: it counts before any reading of our own."""
-
-TEXT_KINDS = frozenset({TrialKind.TRANSCRIBE, TrialKind.REPLY})
 
 
 def score_version(benchmark: Benchmark) -> str:

@@ -54,10 +54,15 @@ def sitting_open(
         run=run,
         defaults={
             "limit": limit,
-            "order_seed": order_seed(study_seed=study.seed, respondent=sits.uid, run=run),
+            "order_seed": order_seed(study_seed=study.seed, respondent=_order_name(sits), run=run),
         },
     )
     return found
+
+
+def _order_name(respondent: Respondent) -> str:
+    """Everybody has an order of their own, but all answers from files share one."""
+    return "imported" if respondent.kind == Respondent.Kind.IMPORTED else respondent.uid
 
 
 def trial_next(*, sitting: Sitting) -> TrialRecord | None:

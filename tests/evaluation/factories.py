@@ -17,6 +17,10 @@ from tests.generation.factories import emosbench_dialogue, speecheq_dialogue
 _serial = itertools.count(1)
 
 
+def _first_category(benchmark: str) -> str:
+    return benchmark_get(benchmark).categories[0].key
+
+
 def split_of(dialogues, **fields) -> Split:
     """A frozen split of the given dialogues, in their order."""
     dialogues = list(dialogues)
@@ -50,7 +54,7 @@ def emosbench_study(items=2, **fields) -> Study:
     return study_create(
         **{
             "name": f"study-{next(_serial)}",
-            "split": split_of([emosbench_dialogue() for _ in range(items)]),
+            "split": split_of([emosbench_dialogue(category=_first_category("emosbench")) for _ in range(items)]),
             **fields,
         }
     )

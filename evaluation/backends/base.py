@@ -1,0 +1,91 @@
+"""What a backend is: it is given a question as shown and the clips in it, and answers in its own words."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from eqstudio.benchmarks.base import Trial
+
+
+@dataclass(frozen=True)
+class ClipAudio:
+    """One clip of a question. ``read`` fetches the bytes; nothing here tells which rendition it is."""
+
+    variant: str
+    text: str
+    media_type: str
+    duration: float
+    loudness: float | None
+    pitch: float | None
+    read: Callable[[], bytes]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """``raw`` as given. ``failure`` is ``refused`` or ``error`` where there is none, ``error`` says why."""
+
+    raw: str
+    failure: str = ""
+    error: str = ""
+    paradata: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Exam:
+    """What a backend is told once: the instructions by language, and a seed for what it draws."""
+
+    instructions: dict[str, str]
+    seed: int = 0
+
+
+Clips = Callable[[str], ClipAudio]
+
+
+class Evaluator(ABC):
+    """How a question is put: which clips are heard and which lines are read."""
+
+    alias: ClassVar[str]
+
+    @abstractmethod
+    def audio(self, clip: ClipAudio) -> ClipAudio | None:
+        """The clip to be heard in place of ``clip``; None to hear nothing and read its words."""
+
+
+class Backend(ABC):
+    """One kind of respondent. May raise ProviderError, whose decision says whether to ask again."""
+
+    alias: ClassVar[str]
+    kind: ClassVar[str] = "rule"
+    queue: ClassVar[str] = "io"
+    is_fake: ClassVar[bool] = False
+
+    def __init__(self, exam: Exam, evaluator: Evaluator) -> None:
+        self.exam = exam
+        self.evaluator = evaluator
+
+    @property
+    def model(self) -> str:
+        """The model as configured; what the provider resolved it to goes into the paradata of each answer."""
+        return self.alias
+
+    def parameters(self) -> dict[str, Any]:
+        """Everything that shapes an answer, for the RunSpec."""
+        return {}
+
+    def check(self) -> None:
+        """Raise InvalidInput when something is missing that every answer would need."""
+        return
+
+    @abstractmethod
+    def answer(self, trial: Trial, clips: Clips) -> Answer:
+        """Answer one question."""
+
+
+def variants_in(trial: Trial) -> list[str]:
+    """Variants to be heard, in the order shown."""
+    return [
+        uid for uid in (*(part.variant for part in trial.context), *(part.variant for part in trial.options)) if uid
+    ]

@@ -1,0 +1,37 @@
+"""A respondent for development and tests: answers from a script, as slowly as wanted."""
+
+from __future__ import annotations
+
+import os
+import time
+from random import Random
+from typing import Any, ClassVar
+
+from eqstudio.benchmarks.base import Trial
+from evaluation.backends.base import Answer, Backend, Clips, variants_in
+from evaluation.backends.blind import possible_answers
+
+
+class FakeBackend(Backend):
+    """Answers in words a model might use; waits EQSTUDIO_FAKE_DELAY seconds before each."""
+
+    alias: ClassVar = "fake"
+    kind: ClassVar = "model"
+    is_fake: ClassVar = True
+
+    @property
+    def model(self) -> str:
+        return "fake"
+
+    def parameters(self) -> dict[str, Any]:
+        return {"style": "sentence"}
+
+    def answer(self, trial: Trial, clips: Clips) -> Answer:
+        time.sleep(float(os.environ.get("EQSTUDIO_FAKE_DELAY", "0")))
+        heard = variants_in(trial)
+        for variant in heard:
+            clips(variant)
+        rng = Random(f"{self.exam.seed}:{trial.key}:{trial.question}:{heard}")  # noqa: S311 -- a fake's whim
+        possible = possible_answers(trial)
+        words = f"ANSWER: {rng.choice(possible)}" if possible else "I hear you."
+        return Answer(raw=words, paradata={"model": "fake", "clips": len(heard)})

@@ -1,0 +1,85 @@
+"""From the scores of answers to one figure per respondent and item."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean, median
+
+from eqstudio.benchmarks.base import Metric, Score
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One scored answer: who, in which run, about which item, to which question."""
+
+    respondent: int
+    run: int
+    item: int
+    key: str
+    outcome: str
+    score: Score
+
+
+@dataclass
+class Sheet:
+    """All marks of one respondent: item -> run -> trial key -> score; and how many answers came to which outcome."""
+
+    items: dict[int, dict[int, dict[str, Score]]] = field(default_factory=dict)
+    outcomes: dict[str, int] = field(default_factory=dict)
+    runs: set[int] = field(default_factory=set)
+
+    def add(self, mark: Mark) -> None:
+        self.items.setdefault(mark.item, {}).setdefault(mark.run, {})[mark.key] = mark.score
+        self.outcomes[mark.outcome] = self.outcomes.get(mark.outcome, 0) + 1
+        self.runs.add(mark.run)
+
+    @property
+    def votes(self) -> bool:
+        """Three, five ... runs vote on every question; one, two, four ... are averaged."""
+        return len(self.runs) >= 3 and len(self.runs) % 2 == 1  # noqa: PLR2004 -- a majority needs three
+
+    @property
+    def answers(self) -> int:
+        return sum(self.outcomes.values())
+
+
+def sheets_build(marks: Iterable[Mark]) -> dict[int, Sheet]:
+    sheets: dict[int, Sheet] = {}
+    for mark in marks:
+        sheets.setdefault(mark.respondent, Sheet()).add(mark)
+    return sheets
+
+
+def item_figures(sheet: Sheet, metric: Metric, only: Iterable[int] | None = None) -> dict[int, float]:
+    """The metric per item. An odd number of runs of at least three takes a majority vote on every question first, else the
+    runs' figures are averaged. Items that were not asked are left out.
+    """
+    wanted = sheet.items if only is None else [item for item in only if item in sheet.items]
+    figures = {}
+    for item in wanted:
+        runs = list(sheet.items[item].values())
+        given = [metric.item(scores) for scores in ([majority(runs)] if sheet.votes else runs)]
+        asked = [value for value in given if value is not None]
+        if asked:
+            figures[item] = fmean(asked)
+    return figures
+
+
+def majority(runs: Sequence[Mapping[str, Score]]) -> dict[str, Score]:
+    """One score per question from several runs: right when more than half were, the median of grades. No answer is a vote
+    against.
+    """
+    keys = {key: None for run in runs for key in run}
+    return {key: _vote([run[key] for run in runs if key in run]) for key in keys}
+
+
+def _vote(scores: Sequence[Score]) -> Score:
+    gold = next((score.gold for score in scores if score.gold is not None), None)
+    verdicts = [score.correct for score in scores if score.correct is not None]
+    values = [score.value for score in scores if score.value is not None]
+    value = float(median(values)) if values else None
+    if value is not None and gold is not None:
+        return Score(correct=value == gold, value=value, gold=gold)
+    correct = sum(verdicts) * 2 > len(scores) if verdicts else None
+    return Score(correct=correct, value=value, gold=gold)

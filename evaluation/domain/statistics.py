@@ -1,0 +1,214 @@
+"""Intervals and comparisons. Every result is an Estimate or says why there is none; every draw comes from a given rng."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+from statsmodels.stats.contingency_tables import mcnemar
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.proportion import proportion_confint
+
+from eqstudio.estimates import Estimate
+
+Floats = npt.NDArray[np.float64]
+
+REPLICATES = 4_000
+LEVEL = (2.5, 97.5)
+FEW_CLUSTERS = 30
+EXACT_CLUSTERS = 12
+POWER_Z = 1.959964 + 0.841621
+"""Two-sided .05 and power .8."""
+
+
+def rate_estimate(successes: int, n: int) -> Estimate:
+    """A share with its Wilson interval."""
+    if n == 0:
+        return Estimate.undefined("nothing was asked")
+    lo, hi = proportion_confint(successes, n, alpha=0.05, method="wilson")
+    return Estimate(successes / n, max(0.0, float(lo)), min(1.0, float(hi)), n)
+
+
+def mean_estimate(
+    values: Sequence[float],
+    clusters: Sequence[str] | None = None,
+    *,
+    rng: np.random.Generator,
+    bounds: tuple[float, float] | None = (0.0, 1.0),
+) -> Estimate:
+    """The mean of item figures.
+
+    Wilson where they are zeros and ones of independent items; else the cluster-robust interval (t with G-1 degrees of
+    freedom, factor G/(G-1)), and the cluster bootstrap where there are fewer than 30 clusters. ``bounds`` clips the interval.
+    """
+    n = len(values)
+    if n == 0:
+        return Estimate.undefined("nothing was asked")
+    array = np.asarray(values, dtype=float)
+    names = list(clusters) if clusters is not None else [str(index) for index in range(n)]
+    sums, counts = _cluster_sums(array, names)
+    if len(sums) == n and set(np.unique(array)) <= {0.0, 1.0}:
+        return rate_estimate(int(array.sum()), n)
+    mean = float(array.mean())
+    if len(sums) == 1:
+        return Estimate(mean, None, None, n)
+    if len(sums) < FEW_CLUSTERS:
+        lo, hi = _bootstrap_mean(sums, counts, rng)
+    else:
+        half = float(stats.t.ppf(0.975, len(sums) - 1)) * clustered_se(array, names)
+        lo, hi = mean - half, mean + half
+    if bounds is not None:
+        lo, hi = max(bounds[0], lo), min(bounds[1], hi)
+    return Estimate(mean, lo, hi, n)
+
+
+def clustered_se(values: Sequence[float] | Floats, clusters: Sequence[str], *, small_sample: bool = True) -> float:
+    """Standard error of a mean whose items come in clusters (Miller 2024); with one item a cluster it is the usual one."""
+    array = np.asarray(values, dtype=float)
+    sums, _counts = _cluster_sums(array - array.mean(), list(clusters))
+    groups = len(sums)
+    factor = groups / (groups - 1) if small_sample and groups > 1 else 1.0
+    return float(np.sqrt(factor * np.sum(sums**2)) / len(array))
+
+
+def _cluster_sums(values: Floats, clusters: Sequence[str]) -> tuple[Floats, Floats]:
+    _names, index = np.unique(np.asarray(clusters, dtype=object).astype(str), return_inverse=True)
+    return np.bincount(index, weights=values).astype(float), np.bincount(index).astype(float)
+
+
+def _bootstrap_mean(sums: Floats, counts: Floats, rng: np.random.Generator) -> tuple[float, float]:
+    """Resample clusters. Equal (sum, count) pairs are drawn together: one multinomial over the patterns, exactly the same."""
+    patterns, multiplicity = np.unique(np.stack([sums, counts], axis=1), axis=0, return_counts=True)
+    draws = rng.multinomial(len(sums), multiplicity / len(sums), size=REPLICATES)
+    means = (draws @ patterns[:, 0]) / (draws @ patterns[:, 1])
+    lo, hi = np.percentile(means, LEVEL)
+    return float(lo), float(hi)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The mean of a - b over items that both answered, with the p-value of no difference and how it was found."""
+
+    difference: Estimate
+    p: float | None
+    test: str
+    mde: float | None = None
+    """The smallest difference this comparison could have seen (two-sided .05, power .8)."""
+
+
+def paired_compare(
+    a: Mapping[int, float],
+    b: Mapping[int, float],
+    clusters: Mapping[int, str] | None = None,
+    *,
+    rng: np.random.Generator,
+) -> Comparison:
+    """Two respondents on the items both answered: multinomial bootstrap of the differences for the interval; exact McNemar
+    where figures are zeros and ones of independent items, else a sign-flip test over clusters.
+    """
+    items = sorted(a.keys() & b.keys())
+    if not items:
+        return Comparison(Estimate.undefined("no item was answered by both"), None, "none")
+    differences = np.asarray([a[item] - b[item] for item in items], dtype=float)
+    names = [clusters[item] if clusters is not None else str(item) for item in items]
+    sums, counts = _cluster_sums(differences, names)
+    mean = float(differences.mean())
+    if len(sums) == 1:
+        return Comparison(Estimate(mean, None, None, len(items)), None, "one cluster")
+    lo, hi = _bootstrap_mean(sums, counts, rng)
+    estimate = Estimate(mean, lo, hi, len(items))
+    mde = POWER_Z * clustered_se(differences, names)
+    single = len(sums) == len(items)
+    if single and set(np.unique(differences)) <= {-1.0, 0.0, 1.0}:
+        p = mcnemar_exact(int((differences > 0).sum()), int((differences < 0).sum()))
+        return Comparison(estimate, p, "exact McNemar", mde)
+    return Comparison(estimate, sign_flip_p(sums, rng=rng), "sign flips of clusters", mde)
+
+
+def mcnemar_exact(b: int, c: int) -> float:
+    """Two-sided exact p of discordant counts ``b`` and ``c``."""
+    return float(min(1.0, mcnemar([[0, b], [c, 0]], exact=True).pvalue))
+
+
+def mcnemar_chi2(table: Sequence[Sequence[int]]) -> float:
+    """The uncorrected statistic of a 2 x 2 table of paired answers."""
+    return float(mcnemar(table, exact=False, correction=False).statistic)
+
+
+def sign_flip_p(sums: Floats, *, rng: np.random.Generator) -> float:
+    """Two-sided p that the sum is as far from 0 when every cluster's sign is a coin's; exact up to 12 clusters."""
+    moving = sums[sums != 0]
+    if len(moving) == 0:
+        return 1.0
+    observed = abs(moving.sum()) - 1e-9
+    if len(moving) <= EXACT_CLUSTERS:
+        bits = (np.arange(2 ** len(moving))[:, None] >> np.arange(len(moving))) & 1
+        return float((np.abs((2 * bits - 1) @ moving) >= observed).mean())
+    signs = rng.integers(0, 2, size=(REPLICATES, len(moving))) * 2 - 1
+    extreme = int((np.abs(signs @ moving) >= observed).sum())
+    return (extreme + 1) / (REPLICATES + 1)
+
+
+def crossed_mean(matrix: Floats, *, rng: np.random.Generator) -> Estimate:
+    """The mean over people of their mean over items, both resampled (pigeonhole bootstrap). NaN: not answered."""
+    means = _crossed(matrix, rng)
+    answered = int(np.isfinite(matrix).any(axis=0).sum()) if matrix.size else 0
+    if answered == 0:
+        return Estimate.undefined("nobody has answered")
+    value = float(np.nanmean(_row_means(matrix)))
+    lo, hi = np.percentile(means, LEVEL)
+    return Estimate(value, float(lo), float(hi), answered)
+
+
+def crossed_compare(people: Floats, other: Floats, *, rng: np.random.Generator) -> Comparison:
+    """People against one respondent on the items both answered: persons and items are resampled together.
+
+    The p-value is the share of replicates on the other side of 0, doubled.
+    """
+    both = np.isfinite(other) & np.isfinite(people).any(axis=0)
+    n = int(both.sum())
+    if n == 0:
+        return Comparison(Estimate.undefined("no item was answered by both"), None, "none")
+    gaps = people[:, both] - other[both]
+    gaps = gaps[np.isfinite(gaps).any(axis=1)]
+    value = float(np.nanmean(_row_means(gaps)))
+    means = _crossed(gaps, rng)
+    lo, hi = np.percentile(means, LEVEL)
+    tail = min((means <= 0).mean(), (means >= 0).mean())
+    p = min(1.0, 2 * (float(tail) * len(means) + 1) / (len(means) + 1))
+    return Comparison(
+        Estimate(value, float(lo), float(hi), n), p, "bootstrap over people and items", POWER_Z * float(means.std())
+    )
+
+
+def _row_means(matrix: Floats) -> Floats:
+    counts = np.isfinite(matrix).sum(axis=1)
+    sums = np.nansum(matrix, axis=1)
+    means: Floats = np.divide(sums, counts, out=np.full(len(sums), np.nan), where=counts > 0)
+    return means
+
+
+def _crossed(matrix: Floats, rng: np.random.Generator) -> Floats:
+    people, items = matrix.shape
+    if people == 0 or items == 0 or not np.isfinite(matrix).any():
+        return np.zeros(1)
+    asked = np.isfinite(matrix).astype(float)
+    filled = np.nan_to_num(matrix)
+    item_weights = rng.multinomial(items, np.full(items, 1 / items), size=REPLICATES // 4)
+    person_weights = rng.multinomial(people, np.full(people, 1 / people), size=REPLICATES // 4)
+    counts = item_weights @ asked.T
+    means = np.divide(item_weights @ filled.T, counts, out=np.zeros_like(counts, dtype=float), where=counts > 0)
+    weights = person_weights * (counts > 0)
+    totals = weights.sum(axis=1)
+    kept = totals > 0
+    return np.asarray((weights * means).sum(axis=1)[kept] / totals[kept], dtype=float)
+
+
+def adjusted(p_values: Sequence[float], *, method: str = "holm") -> list[float]:
+    """Adjusted p-values of one family: ``holm`` for claims, ``fdr_bh`` for looking around."""
+    if not p_values:
+        return []
+    return [float(p) for p in multipletests(list(p_values), method=method)[1]]

@@ -1,0 +1,36 @@
+"""Background steps of model runs. Each can be run twice without harm."""
+
+from __future__ import annotations
+
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from eqstudio.jobs import io_task
+from evaluation.models import Respondent, Sitting
+from evaluation.services import sitting_advance
+
+SWEEP_AT_MOST = 200
+
+
+@io_task
+def sitting_step(sitting_id: int) -> None:
+    """Answer the next questions of a sitting; more of them are the next step."""
+    step = sitting_advance(sitting_id=sitting_id)
+    if step.state == "more":
+        transaction.on_commit(lambda: sitting_step.delay(sitting_id))
+
+
+@io_task
+def sittings_sweep() -> None:
+    """Enqueue every model sitting whose next step is due and that nobody works on."""
+    now = timezone.now()
+    due = Sitting.objects.filter(
+        Q(lease_until=None) | Q(lease_until__lte=now),
+        state=Sitting.State.OPEN,
+        error="",
+        respondent__kind__in=[Respondent.Kind.MODEL, Respondent.Kind.RULE],
+        respondent__run_spec__isnull=False,
+    )
+    for pk in list(due.order_by("pk").values_list("pk", flat=True)[:SWEEP_AT_MOST]):
+        sitting_step.delay(pk)
