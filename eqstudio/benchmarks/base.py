@@ -114,7 +114,8 @@ class Answered:
 @dataclass(frozen=True)
 class Score:
     """``correct`` where there is a right answer; ``value`` for a graded or free answer (grade given, WER); ``gold``
-    is what the value is held against. All None when the outcome is not ANSWERED, except ``gold``."""
+    is what the value is held against. All None when the outcome is not ANSWERED, except ``gold``.
+    """
 
     correct: bool | None = None
     value: float | None = None
@@ -162,6 +163,7 @@ class Delivery:
     """How a line is to be spoken, for any voice: words for a model that takes instructions, numbers for one that does not.
 
     ``pitch`` semitones, ``pitch_range`` and ``rate`` factors (1 = unchanged), ``volume`` dB, all relative to neutral.
+    ``gender`` is set where the speaker's voice itself is what differs; it then goes before the gender of the turn.
     """
 
     instruction: str
@@ -169,6 +171,7 @@ class Delivery:
     pitch_range: float = 1.0
     rate: float = 1.0
     volume: float = 0.0
+    gender: str = ""
 
 
 @dataclass(frozen=True)
@@ -193,7 +196,8 @@ class TurnSpec:
 @dataclass(frozen=True)
 class DialogueSpec:
     """A written dialogue, ready to be voiced. Roles are ``context``, ``critical`` (same words, two or more deliveries) and
-    ``response`` (different words and deliveries per grade)."""
+    ``response`` (different words and deliveries per grade).
+    """
 
     title: str
     scenario: dict[str, Any]

@@ -1,0 +1,376 @@
+"""EchoMind: the same neutral words spoken in different ways; understand, reason, reply.
+
+One recording per item is put before every respondent, drawn by the item's public id. Trial keys: ``asr``,
+``mcq-understanding-<n>``, ``mcq-reasoning-<n>``, ``reply``.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+import zlib
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, cast
+
+import jiwer
+from pydantic import Field, model_validator
+
+from eqstudio.benchmarks.base import (
+    Benchmark,
+    BriefSpec,
+    Delivery,
+    DialogueSpec,
+    Metric,
+    Prompt,
+    ReviewForm,
+    RubricLevel,
+    Score,
+    TurnSpec,
+    VariantSpec,
+)
+from eqstudio.benchmarks.echomind_questions import (
+    ATTRIBUTES,
+    TEXTS,
+    coarse_question,
+    fine_question,
+    level_of,
+    reasoning_question,
+)
+from eqstudio.benchmarks.scripts import (
+    Gender,
+    LineText,
+    NameText,
+    NoteText,
+    ScriptPart,
+    TitleText,
+    pitch_range_safe,
+    same_words,
+    slug,
+)
+from eqstudio.benchmarks.texts import categories_read, names_draw, reasons, rubrics_read, text_of
+from eqstudio.benchmarks.trials import Option, Outcome, Parsed, Segment, Trial, TrialKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from random import Random
+
+    from pydantic import BaseModel
+
+    from eqstudio.benchmarks.base import Answered, ItemView, TurnView, VariantView
+
+KEY = "mcq-"
+LETTERS = "ABCDEFGH"
+TOPICS = (
+    "school",
+    "family",
+    "work",
+    "entertainment",
+    "health",
+    "beauty",
+    "games",
+    "food",
+    "technology",
+    "sports",
+    "finance",
+    "no_specific_topic",
+)
+OptionText = Annotated[LineText, Field(max_length=120)]
+
+
+class Speaker(ScriptPart):
+    name: NameText
+    gender: Gender
+
+
+class Reasoning(ScriptPart):
+    """A question whose right answer depends on how the line is spoken."""
+
+    type: Literal[
+        "multiple_people_detection",
+        "laughter_sentiment",
+        "shouting_sentiment",
+        "audio_text_consistency",
+        "response_style_matching",
+        "personalised_recommendation",
+        "contextual_suggestion",
+        "preceding_event",
+        "speaker_intent",
+        "empathic_response",
+    ]
+    question: LineText
+    for_target: OptionText
+    for_neutral: OptionText
+    for_alternative: OptionText
+    distractor: OptionText
+
+    @model_validator(mode="after")
+    def deliveries_matter(self) -> Self:
+        if same_words(self.for_target, self.for_alternative):
+            raise ValueError("The right answer must differ between the target and the alternative delivery.")
+        return self
+
+
+class Replies(ScriptPart):
+    """What a good listener would answer to each delivery."""
+
+    target: LineText
+    neutral: LineText
+    alternative: LineText
+
+
+class EchoMindScript(ScriptPart):
+    title: TitleText
+    topic: NameText
+    speaker: Speaker
+    line: LineText
+    target_instruction: NoteText
+    alternative_instruction: NoteText
+    reasoning: Annotated[list[Reasoning], Field(min_length=1, max_length=2)]
+    replies: Replies
+
+
+def _accuracy(prefix: str) -> Callable[[Mapping[str, Score]], float | None]:
+    def item(scores: Mapping[str, Score]) -> float | None:
+        asked = [bool(score.correct) for key, score in scores.items() if key.startswith(prefix)]
+        return sum(asked) / len(asked) if asked else None
+
+    return item
+
+
+def _above_chance(scores: Mapping[str, Score]) -> float | None:
+    """Accuracy put on a scale from guessing (0) to all right (1), as questions have two to four options."""
+    lifts = [
+        (float(bool(score.correct)) - score.gold) / (1 - score.gold)
+        for key, score in scores.items()
+        if key.startswith(KEY) and score.gold is not None and score.gold < 1
+    ]
+    return sum(lifts) / len(lifts) if lifts else None
+
+
+def _error_rate(scores: Mapping[str, Score]) -> float | None:
+    return scores["asr"].value if "asr" in scores else None
+
+
+class EchoMind(Benchmark):
+    alias: ClassVar = "echomind"
+    title: ClassVar = "EchoMind"
+    version: ClassVar = "1"
+    categories: ClassVar = categories_read(TEXTS)
+    valences: ClassVar = ("neutral",)
+    settings: ClassVar = TOPICS
+    script_schema: ClassVar[type[BaseModel]] = EchoMindScript
+    review_form: ClassVar = ReviewForm(graded_roles=("critical",), question=text_of(TEXTS["review"]), reasons=reasons())
+    metrics: ClassVar = (
+        Metric("mcq", {"en": "Accuracy, all options questions", "zh": "选择题总正确率"}, _accuracy(KEY), binary=False),
+        Metric(
+            "mcq_understanding",
+            {"en": "Accuracy, understanding", "zh": "理解题正确率"},
+            _accuracy(KEY + "understanding"),
+            binary=False,
+        ),
+        Metric(
+            "mcq_reasoning",
+            {"en": "Accuracy, reasoning", "zh": "推理题正确率"},
+            _accuracy(KEY + "reasoning"),
+            binary=False,
+        ),
+        Metric(
+            "mcq_above_chance",
+            {"en": "Accuracy above guessing", "zh": "高于猜测的正确率"},
+            _above_chance,
+            chance=0.0,
+            binary=False,
+        ),
+        Metric(
+            "wer",
+            {"en": "Transcript errors (words, Chinese characters)", "zh": "转写错误率（英文按词，中文按字）"},
+            _error_rate,
+            higher_is_better=False,
+            binary=False,
+        ),
+    )
+    headline: ClassVar = "mcq"
+
+    def rubric(self, category: str) -> tuple[RubricLevel, ...]:
+        return rubrics_read(TEXTS)[category]
+
+    def instructions(self, language: str) -> str:
+        return text_of(TEXTS["instructions"])[language]
+
+    def script_prompt(self, brief: BriefSpec, rng: Random) -> Prompt:
+        entry = ATTRIBUTES[brief.category.key]
+        kinds = rng.sample(("empathic_response", "speaker_intent", "preceding_event", "contextual_suggestion"), 2)
+        user = PROMPT_USER.format(
+            target=entry["about"]["en"],
+            alternative=ATTRIBUTES[entry["alternative"]]["about"]["en"],
+            language={"en": "English", "zh": "Simplified Chinese"}[brief.language],
+            topic=brief.setting,
+            kinds=" and ".join(kinds),
+        )
+        if brief.avoid:
+            user += "\nDo not use these names or titles again: " + "; ".join(brief.avoid) + "."
+        return Prompt(system=PROMPT_SYSTEM, user=user, version="echomind-script-1")
+
+    def script_example(self, brief: BriefSpec, rng: Random) -> dict[str, Any]:
+        language = brief.language
+        entry = ATTRIBUTES[brief.category.key]
+        other = ATTRIBUTES[entry["alternative"]]
+        foil = rng.choice([e for e in ATTRIBUTES.values() if e["group"] != entry["group"]])
+        (name, gender), _ = names_draw(language, rng)
+        line = rng.choice(TEXTS["example"]["lines"][language])
+        replies = {
+            "target": entry["reply"][language],
+            "neutral": TEXTS["plain"]["reply"][language],
+            "alternative": other["reply"][language],
+        }
+        return {
+            "title": line[:80],
+            "topic": brief.setting or "no_specific_topic",
+            "speaker": {"name": name, "gender": gender},
+            "line": line,
+            "target_instruction": entry["direct"][language],
+            "alternative_instruction": other["direct"][language],
+            "reasoning": [
+                {
+                    "type": "empathic_response",
+                    "question": TEXTS["example"]["question"][language],
+                    **{f"for_{label}": reply for label, reply in replies.items()},
+                    "distractor": foil["reply"][language],
+                }
+            ],
+            "replies": replies,
+        }
+
+    def script_read(self, script: BaseModel, brief: BriefSpec) -> DialogueSpec:
+        script = cast("EchoMindScript", script)
+        attribute, language = brief.category.key, brief.language
+        other = ATTRIBUTES[attribute]["alternative"]
+        deliveries = {"target": _delivery(attribute, script.target_instruction, language)}
+        if level_of(attribute) != "speaker":
+            deliveries["neutral"] = Delivery(instruction=TEXTS["plain"]["direct"][language])
+        deliveries["alternative"] = _delivery(other, script.alternative_instruction, language)
+        turn = TurnSpec(
+            position=1,
+            role="critical",
+            speaker="speaker",
+            speaker_name=script.speaker.name,
+            gender=ATTRIBUTES[attribute].get("voice", {}).get("gender", script.speaker.gender),
+            variants=tuple(VariantSpec(label, script.line, delivery) for label, delivery in deliveries.items()),
+        )
+        questions = [
+            coarse_question(attribute, language, script.line),
+            fine_question(attribute, language, script.line),
+            *(
+                reasoning_question(number, written.model_dump(), attribute)
+                for number, written in enumerate(script.reasoning, start=1)
+            ),
+        ]
+        replies = {label: text for label, text in script.replies.model_dump().items() if label in deliveries}
+        return DialogueSpec(
+            title=script.title,
+            scenario={"title": script.title, "topic": script.topic, "speaker_name": script.speaker.name},
+            valence=brief.valence,
+            template_key=f"echomind:{attribute}:{brief.setting}",
+            topic_key=slug(script.title),
+            turns=(turn,),
+            extras={"questions": questions, "replies": replies},
+        )
+
+    def next_trial(self, item: ItemView, answers: Sequence[Answered], rng: Random) -> Trial | None:
+        stimulus = _stimulus(item)
+        if stimulus is None:
+            return None
+        given = {answer.trial.key for answer in answers}
+        for trial in _trials(item, *stimulus, rng):
+            if trial.key not in given:
+                return trial
+        return None
+
+    def score(self, item: ItemView, trial: Trial, parsed: Parsed) -> Score:
+        heard = next(segment.variant for segment in reversed(trial.context) if segment.variant)
+        variant = next(v for turn in item.turns for v in turn.variants if v.uid == heard)
+        answered = parsed.outcome is Outcome.ANSWERED
+        if trial.kind is TrialKind.TRANSCRIBE:
+            return (
+                Score(value=_transcript_error(variant.text, str(parsed.value), item.language)) if answered else Score()
+            )
+        if trial.kind is not TrialKind.MCQ:
+            return Score()
+        chance = 1 / len(trial.options)
+        if not answered:
+            return Score(gold=chance)
+        question = next(q for q in item.extras["questions"] if KEY + q["key"] == trial.key)
+        chosen = next((option.text for option in trial.options if option.letter == parsed.value), None)
+        return Score(correct=chosen is not None and chosen == question["answers"].get(variant.label), gold=chance)
+
+
+def _stimulus(item: ItemView) -> tuple[TurnView, VariantView] | None:
+    """The recording this item is asked about: the same for everybody, drawn by public ids alone."""
+    turns = sorted((turn for turn in item.turns if turn.role == "critical"), key=lambda turn: turn.position)
+    heard = [(turn, variant) for turn in turns[:1] for variant in turn.variants if variant.has_audio]
+    heard.sort(key=lambda pair: pair[1].uid)
+    return heard[zlib.crc32(item.uid.encode()) % len(heard)] if heard else None
+
+
+def _trials(item: ItemView, turn: TurnView, variant: VariantView, rng: Random) -> list[Trial]:
+    """All questions in order. The category stays empty: the name of a dimension would answer the first question."""
+    language = item.language
+    name = str(item.scenario.get(f"{turn.speaker}_name") or turn.speaker)
+    context = (Segment(name, variant=variant.uid),)
+    ask = TEXTS["ask"]
+    trials = [Trial("asr", TrialKind.TRANSCRIBE, "", language, ask["asr"][language], context=context)]
+    for question in item.extras.get("questions", ()):
+        options = sorted(question["options"])
+        rng.shuffle(options)
+        trials.append(
+            Trial(
+                key=KEY + question["key"],
+                kind=TrialKind.MCQ,
+                category="",
+                language=language,
+                question=question["question"],
+                context=context,
+                options=tuple(Option(letter, text=text) for letter, text in zip(LETTERS, options, strict=False)),
+            )
+        )
+    trials.append(Trial("reply", TrialKind.REPLY, "", language, ask["reply"][language], context=context))
+    return trials
+
+
+def _delivery(attribute: str, instruction: str, language: str) -> Delivery:
+    """The numbers come from the attribute, so that it is heard whatever words the script has for it."""
+    voice = ATTRIBUTES[attribute].get("voice", {})
+    return Delivery(
+        instruction=instruction,
+        pitch=voice.get("pitch", 0.0),
+        pitch_range=pitch_range_safe(voice.get("range", 1.0), language),
+        rate=voice.get("rate", 1.0),
+        volume=voice.get("volume", 0.0),
+        gender=voice.get("gender", ""),
+    )
+
+
+def _transcript_error(reference: str, given: str, language: str) -> float:
+    """WER for English, CER for Chinese; case, width, punctuation and spacing do not count."""
+    truth, answer = _plain(reference, language), _plain(given, language)
+    if not truth:
+        return 0.0 if not answer else 1.0
+    return float(jiwer.cer(truth, answer) if language == "zh" else jiwer.wer(truth, answer))
+
+
+def _plain(text: str, language: str) -> str:
+    folded = unicodedata.normalize("NFKC", text).casefold().replace("'", "").replace("’", "")
+    words = "".join(char if unicodedata.category(char)[0] in "LMN" else " " for char in folded).split()
+    return ("" if language == "zh" else " ").join(words)
+
+
+PROMPT_SYSTEM = (
+    "You write test items in which the same words mean something else when they are spoken otherwise. "
+    "You answer with one JSON object that fits the given schema and nothing else."
+)
+PROMPT_USER = """Write one item in {language}. Topic: {topic}.
+The line is spoken in several ways. target: {target} alternative: {alternative} neutral: nothing special is heard.
+
+- line: 5 to 16 words somebody says to an assistant or a friend. The words are neutral and fit all ways of speaking.
+- target_instruction and alternative_instruction direct the voice and the surroundings in concrete terms.
+- reasoning: questions of the types {kinds}. The question never says what is heard. for_target is the right answer when the target is heard, for_alternative when the alternative is, for_neutral when nothing special is heard; distractor is never right. All four are alike in length and style.
+- replies: one short spoken reply for each way of speaking; it takes up what is heard without naming it bluntly.
+- name, place and things are particular and uncommon."""
