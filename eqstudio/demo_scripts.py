@@ -1,70 +1,62 @@
-"""The demo's dialogues as data: ``demo/<benchmark>/<name>.json``, each ``{"category", "language", "script"}``.
+"""The dialogues under ``demo/``: written by people, valid against the script schemas, marked as demo material.
 
-Scripts of one benchmark, category and language are numbered in the order of their file names.
+Pure: reads files beside the package and nothing else. They are for trying the studio out, never for measuring.
 """
 
 from __future__ import annotations
 
-import json
-from collections import Counter
+import tomllib
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from eqstudio.errors import InvalidInput
-
 FOLDER = Path(__file__).resolve().parent.parent / "demo"
 
 
 @dataclass(frozen=True)
-class DemoEntry:
-    """One script that there is. ``words`` is its length, Chinese characters counted as half a word."""
+class DemoScript:
+    """One demo dialogue. ``ordinal`` counts those of the same benchmark, category and language from 0."""
 
+    id: str
     benchmark: str
     category: str
     language: str
+    valence: str
+    setting: str
     ordinal: int
-    words: int
+    script: dict[str, Any]
 
 
-@dataclass(frozen=True)
-class _Script:
-    entry: DemoEntry
-    content: dict[str, Any]
-
-
-def demo_catalogue() -> list[DemoEntry]:
-    """Every demo script, by benchmark and file name."""
-    return [script.entry for script in _scripts()]
+@cache
+def demo_scripts() -> tuple[DemoScript, ...]:
+    """All demo dialogues in the order of the manifest. Read once per process; do not change what you get."""
+    counts: dict[tuple[str, str, str], int] = {}
+    found = []
+    for entry in demo_manifest()["dialogues"]:
+        kind = (entry["benchmark"], entry["category"], entry["language"])
+        ordinal = counts.get(kind, 0)
+        counts[kind] = ordinal + 1
+        script = _scripts(f"{entry['benchmark']}-{entry['language']}")[entry["id"]]
+        found.append(DemoScript(**entry, ordinal=ordinal, script=script))
+    return tuple(found)
 
 
 def demo_script(benchmark: str, category: str, language: str, ordinal: int) -> dict[str, Any] | None:
-    """The script number ``ordinal`` for a category and language; None when there is none."""
-    wanted = (benchmark, category, language, ordinal)
-    for script in _scripts():
-        entry = script.entry
-        if (entry.benchmark, entry.category, entry.language, entry.ordinal) == wanted:
-            return script.content
+    """A copy of the ``ordinal``-th (from 0) script of a kind, or None where there is none."""
+    for demo in demo_scripts():
+        if (demo.benchmark, demo.category, demo.language, demo.ordinal) == (benchmark, category, language, ordinal):
+            return deepcopy(demo.script)
     return None
 
 
 @cache
-def _scripts() -> tuple[_Script, ...]:
-    seen: Counter[tuple[str, str, str]] = Counter()
-    found = []
-    for path in sorted(FOLDER.glob("*/*.json")):
-        try:
-            data = json.loads(path.read_text(encoding="utf-8"))
-            kind = (path.parent.name, data["category"], data["language"])
-            words = _words(json.dumps(data["script"], ensure_ascii=False))
-            found.append(_Script(DemoEntry(*kind, ordinal=seen[kind], words=words), data["script"]))
-        except (ValueError, KeyError, TypeError) as error:
-            raise InvalidInput(f"{path.name}: a demo script holds category, language and script ({error}).") from error
-        seen[kind] += 1
-    return tuple(found)
+def demo_manifest() -> dict[str, Any]:
+    """The manifest: the notice that this is demo material, the licence, and one row per dialogue."""
+    return tomllib.loads((FOLDER / "manifest.toml").read_text(encoding="utf-8"))
 
 
-def _words(text: str) -> int:
-    ideographs = sum("\u4e00" <= character <= "\u9fff" for character in text)
-    return len(text.split()) + ideographs // 2
+@cache
+def _scripts(name: str) -> dict[str, Any]:
+    return tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import unicodedata
 import zlib
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, cast
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, cast
 
 import jiwer
 from pydantic import Field, model_validator
@@ -29,6 +29,7 @@ from eqstudio.benchmarks.base import (
 from eqstudio.benchmarks.echomind_questions import (
     ATTRIBUTES,
     TEXTS,
+    ReasoningType,
     coarse_question,
     fine_question,
     level_of,
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from eqstudio.benchmarks.base import Answered, ItemView, TurnView, VariantView
+    from eqstudio.benchmarks.base import Answered, ItemView, VariantView
 
 KEY = "mcq-"
 LETTERS = "ABCDEFGH"
@@ -83,18 +84,7 @@ class Speaker(ScriptPart):
 class Reasoning(ScriptPart):
     """A question whose right answer depends on how the line is spoken."""
 
-    type: Literal[
-        "multiple_people_detection",
-        "laughter_sentiment",
-        "shouting_sentiment",
-        "audio_text_consistency",
-        "response_style_matching",
-        "personalised_recommendation",
-        "contextual_suggestion",
-        "preceding_event",
-        "speaker_intent",
-        "empathic_response",
-    ]
+    type: ReasoningType
     question: LineText
     for_target: OptionText
     for_neutral: OptionText
@@ -279,7 +269,7 @@ class EchoMind(Benchmark):
         if stimulus is None:
             return None
         given = {answer.trial.key for answer in answers}
-        for trial in _trials(item, *stimulus, rng):
+        for trial in _trials(item, stimulus, rng):
             if trial.key not in given:
                 return trial
         return None
@@ -302,20 +292,19 @@ class EchoMind(Benchmark):
         return Score(correct=chosen is not None and chosen == question["answers"].get(variant.label), gold=chance)
 
 
-def _stimulus(item: ItemView) -> tuple[TurnView, VariantView] | None:
+def _stimulus(item: ItemView) -> VariantView | None:
     """The recording this item is asked about: the same for everybody, drawn by public ids alone."""
     turns = sorted((turn for turn in item.turns if turn.role == "critical"), key=lambda turn: turn.position)
-    heard = [(turn, variant) for turn in turns[:1] for variant in turn.variants if variant.has_audio]
-    heard.sort(key=lambda pair: pair[1].uid)
+    heard = [variant for turn in turns[:1] for variant in turn.variants if variant.has_audio]
+    heard.sort(key=lambda variant: variant.uid)
     return heard[zlib.crc32(item.uid.encode()) % len(heard)] if heard else None
 
 
-def _trials(item: ItemView, turn: TurnView, variant: VariantView, rng: Random) -> list[Trial]:
-    """All questions in order. The category stays empty: the name of a dimension would answer the first question."""
+def _trials(item: ItemView, variant: VariantView, rng: Random) -> list[Trial]:
+    """All questions in order. Category and name stay out: a dimension or a first name would answer for the ear."""
     language = item.language
-    name = str(item.scenario.get(f"{turn.speaker}_name") or turn.speaker)
-    context = (Segment(name, variant=variant.uid),)
     ask = TEXTS["ask"]
+    context = (Segment(ask["speaker"][language], variant=variant.uid),)
     trials = [Trial("asr", TrialKind.TRANSCRIBE, "", language, ask["asr"][language], context=context)]
     for question in item.extras.get("questions", ()):
         options = sorted(question["options"])

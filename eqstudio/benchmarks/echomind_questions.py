@@ -7,7 +7,7 @@ and whoever reads without listening is at chance.
 from __future__ import annotations
 
 import zlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from eqstudio.benchmarks.scripts import same_words
 from eqstudio.benchmarks.texts import texts_load
@@ -19,17 +19,7 @@ TEXTS = texts_load("echomind")
 ATTRIBUTES: dict[str, dict[str, Any]] = {entry["key"]: entry for entry in TEXTS["category"]}
 OPTIONS_MAX = 4
 
-UNDERSTANDING_TYPES = (
-    "coarse_grained",
-    "gender",
-    "age_group",
-    "voice_style",
-    "speech_emotion",
-    "speaking_pace",
-    "non_verbal_expression",
-    "background_sound",
-)
-REASONING_TYPES = (
+ReasoningType = Literal[
     "multiple_people_detection",
     "laughter_sentiment",
     "shouting_sentiment",
@@ -40,7 +30,7 @@ REASONING_TYPES = (
     "preceding_event",
     "speaker_intent",
     "empathic_response",
-)
+]
 
 
 def level_of(attribute: str) -> str:
