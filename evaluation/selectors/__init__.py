@@ -9,6 +9,7 @@ from evaluation.selectors.access import (
     trial_for,
 )
 from evaluation.selectors.marks import IMPORTED, marks_of
+from evaluation.selectors.named import study_named
 from evaluation.selectors.progress import (
     Progress,
     dialogue_order,
@@ -29,6 +30,7 @@ __all__ = [
     "sittings_progress",
     "studies_open_for",
     "study_for",
+    "study_named",
     "study_to_curate_for",
     "trial_for",
 ]

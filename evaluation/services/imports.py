@@ -38,7 +38,7 @@ def responses_import(
     path: Path | str,
     format: str,
     name: str,
-    actor: User | None = None,  # noqa: A002 -- the word of the command
+    actor: User | None = None,
 ) -> dict[str, Any]:
     """Bring the answers of a file into ``study`` under the respondent ``name``; a second time adds nothing.
 
