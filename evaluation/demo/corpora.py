@@ -2,41 +2,60 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import groupby
+from typing import Any
 
 from django.db import transaction
 
-from eqstudio.demo_scripts import DemoEntry, demo_catalogue
+from eqstudio.demo_scripts import DemoScript, demo_manifest, demo_scripts
 from evaluation.demo.people import demo_refuse_in_production
 from generation.models import Batch, Corpus, Dialogue
 from generation.providers import transcribers, voice_providers
-from generation.services import BriefInput, batch_create, corpus_ensure
+from generation.services import BriefInput, batch_create, corpus_create
 
 YOUR_TURN = "demo-your-turn"
 """A few dialogues of every benchmark that the demo's own listeners leave to the visitor."""
-LICENCE = "Apache-2.0 (written for the studio)"
 
 
 def corpus_name(benchmark: str) -> str:
     return f"demo-{benchmark}"
 
 
-def demo_plan(entries: list[DemoEntry]) -> list[tuple[str, DemoEntry]]:
+def demo_plan(entries: Sequence[DemoScript]) -> list[tuple[str, DemoScript]]:
     """Corpus name and script, in the order of speaking: the visitor's first, English before Chinese, short before long."""
-    ordered = sorted(entries, key=lambda entry: (entry.language != "en", entry.words, entry.benchmark, entry.ordinal))
-    firsts = {(entry.benchmark, entry.language): entry for entry in reversed(ordered)}
-    mine = [entry for entry in ordered if entry in firsts.values()]
-    rest = sorted((entry for entry in ordered if entry not in mine), key=lambda entry: entry.benchmark != "speecheq")
+    ordered = sorted(
+        entries, key=lambda entry: (entry.language != "en", script_words(entry.script), entry.benchmark, entry.ordinal)
+    )
+    firsts = {(entry.benchmark, entry.language): entry.id for entry in reversed(ordered)}
+    mine = [entry for entry in ordered if entry.id in firsts.values()]
+    rest = sorted(
+        (entry for entry in ordered if entry.id not in firsts.values()), key=lambda entry: entry.benchmark != "speecheq"
+    )
     return [(YOUR_TURN, entry) for entry in mine] + [(corpus_name(entry.benchmark), entry) for entry in rest]
+
+
+def script_words(part: Any) -> int:
+    """How many words a script has under its ``text`` keys; two Chinese characters count as one."""
+    if isinstance(part, dict):
+        own = part.get("text")
+        rest = sum(script_words(value) for key, value in part.items() if key != "text" or not isinstance(value, str))
+        return rest + (_words(own) if isinstance(own, str) else 0)
+    return sum(map(script_words, part)) if isinstance(part, list | tuple) else 0
+
+
+def _words(text: str) -> int:
+    ideographs = sum("\u4e00" <= character <= "\u9fff" for character in text)
+    return len(text.split()) + ideographs // 2
 
 
 def demo_corpora_ensure() -> list[Batch]:
     """Ask for every demo dialogue that is not there yet, through the ordinary service. Returns the new batches."""
     demo_refuse_in_production()
     made = []
-    for name, group in groupby(demo_plan(demo_catalogue()), key=lambda pair: pair[0]):
+    for name, group in groupby(demo_plan(demo_scripts()), key=lambda pair: pair[0]):
         with transaction.atomic():
-            corpus = corpus_ensure(name=name, is_demo=True)
+            corpus = _corpus(name)
             missing = [entry for _name, entry in group if not _there(corpus, entry)]
             if missing:
                 made.append(batch_create(corpus=corpus, briefs=[_brief(entry) for entry in missing]))
@@ -49,7 +68,12 @@ def demo_parts_missing() -> list[str]:
     return [check.message for check in checks if not check.ok]
 
 
-def _there(corpus: Corpus, entry: DemoEntry) -> bool:
+def _corpus(name: str) -> Corpus:
+    found = Corpus.objects.filter(name=name).first()
+    return found or corpus_create(name=name, licence=demo_manifest()["licence"], is_demo=True)
+
+
+def _there(corpus: Corpus, entry: DemoScript) -> bool:
     return Dialogue.objects.filter(
         corpus=corpus,
         benchmark=entry.benchmark,
@@ -59,11 +83,13 @@ def _there(corpus: Corpus, entry: DemoEntry) -> bool:
     ).exists()
 
 
-def _brief(entry: DemoEntry) -> BriefInput:
+def _brief(entry: DemoScript) -> BriefInput:
     return BriefInput(
         benchmark=entry.benchmark,
         category=entry.category,
         language=entry.language,
+        valence=entry.valence,
+        setting=entry.setting,
         first=entry.ordinal,
         text_provider="demo",
         voice_provider="local",

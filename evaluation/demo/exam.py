@@ -10,9 +10,10 @@ from typing import Any
 from annotation.models import Round, Split
 from annotation.services import split_freeze
 from eqstudio.benchmarks import benchmark_get
-from eqstudio.benchmarks.base import Benchmark, ItemView, Outcome, Parsed, Trial, TrialKind
+from eqstudio.benchmarks.base import Benchmark, ItemView, Trial, TrialKind
 from eqstudio.errors import InvalidInput
 from eqstudio.models import User
+from evaluation.demo.oracle import gold_grade, right_letters
 from evaluation.demo.people import LISTENERS, Listener
 from evaluation.models import Sitting, Study, TrialRecord
 from evaluation.services import response_record, sitting_open, study_create, study_run, trial_next
@@ -94,22 +95,21 @@ def answer_of(benchmark: Benchmark, item: ItemView, trial: Trial, skill: float, 
         return REPLIES[trial.language]
     if trial.kind == TrialKind.GRADE:
         return _grade(benchmark, item, trial, rng)
-    letters = [option.letter for option in trial.options]
-    right = [letter for letter in letters if benchmark.score(item, trial, Parsed(Outcome.ANSWERED, letter)).correct]
-    wrong = [letter for letter in letters if letter not in right]
+    right = right_letters(benchmark, item, trial)
+    wrong = [option.letter for option in trial.options if option.letter not in right]
     return rng.choice(right if right and (rng.random() < skill or not wrong) else wrong)
 
 
 def _grade(benchmark: Benchmark, item: ItemView, trial: Trial, rng: Random) -> int:
     low, high = trial.scale or (1, 4)
-    gold = benchmark.score(item, trial, Parsed(Outcome.ANSWERED, low)).gold
+    gold = gold_grade(benchmark, item, trial)
     guess = rng.gauss(gold if gold is not None else (low + high) / 2, 0.6)
     return min(high, max(low, round(guess)))
 
 
 def _transcript(item: ItemView, trial: Trial, skill: float, rng: Random) -> str:
     """The words that were heard, with one left out now and then."""
-    heard = {clip for segment in (*trial.context, *trial.options) if (clip := segment.variant)}
+    heard = {uid for uid, _name in clips_of(trial)}
     texts = [variant.text for turn in item.turns for variant in turn.variants if variant.uid in heard]
     words = " ".join(texts).split(" ")
     if len(words) > 1 and rng.random() > skill:

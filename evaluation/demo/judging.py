@@ -1,7 +1,4 @@
-"""Demo listeners at work: they take what the queue gives them and submit it, each with a character of their own.
-
-They grade by what the clips measure, not by the key: the livelier the pitch, the higher the grade.
-"""
+"""Demo listeners at work: they take what the queue gives them and submit it, each with a character of their own."""
 
 from __future__ import annotations
 
@@ -9,13 +6,15 @@ from datetime import datetime
 from random import Random
 
 from annotation.models import Assignment, Round
-from annotation.selectors.judgements import RequiredClip, required_clips
+from annotation.selectors.judgements import required_clips
 from annotation.services import assignment_next, grade_submit, round_create, round_top_up
 from eqstudio.benchmarks import benchmark_get
 from eqstudio.models import User
 from evaluation.demo.corpora import YOUR_TURN
+from evaluation.demo.oracle import UNASKED, variant_grades
 from evaluation.demo.people import LISTENERS, Listener
-from generation.models import Corpus, Dialogue, Variant
+from generation.models import Corpus, Dialogue
+from generation.selectors import item_view
 
 GUIDELINES = (
     "Demo round. Listen to every clip, grade how well the tone serves the moment, then keep or reject the dialogue."
@@ -54,13 +53,14 @@ def _submit(assignment: Assignment, listener: Listener, now: datetime) -> None:
     rng = Random(f"{listener.username}/{item_seed(dialogue)}")  # noqa: S311 -- pretend listeners, not secrets
     clips = required_clips(dialogue=dialogue)
     verdict = verdict_of(item_seed(dialogue), rng)
-    form = benchmark_get(dialogue.benchmark).review_form
+    benchmark = benchmark_get(dialogue.benchmark)
+    good = variant_grades(benchmark, item_view(dialogue=dialogue))
     grade_submit(
         assignment=assignment,
         client_key=f"demo-{assignment.uid}",
         verdict=verdict,
-        grades=_grades(clips, listener.noise, rng),
-        reasons=[] if verdict == "keep" else [rng.choice(form.reasons).code],
+        grades={clip.uid: _noisy(good.get(clip.uid, UNASKED), listener.noise, rng) for clip in clips if clip.graded},
+        reasons=[] if verdict == "keep" else [rng.choice(benchmark.review_form.reasons).code],
         comment="" if verdict == "keep" else "Demo comment: this one does not convince me.",
         heard={clip.uid: [[0.0, clip.duration]] for clip in clips},
         active_ms=int(1000 * sum(clip.duration for clip in clips) * rng.uniform(1.1, 1.9)),
@@ -83,24 +83,6 @@ def verdict_of(seed: str, rng: Random) -> str:
     else:
         keeps = 0.1
     return "keep" if rng.random() < keeps else "reject"
-
-
-def _grades(clips: list[RequiredClip], noise: float, rng: Random) -> dict[str, int]:
-    graded = [clip.pk for clip in clips if clip.graded]
-    rows = Variant.objects.filter(pk__in=graded).values_list("uid", "turn_id", "clip__pitch_spread")
-    by_turn: dict[int, list[tuple[float, str]]] = {}
-    for uid, turn, spread in rows:
-        by_turn.setdefault(turn, []).append((spread or 0.0, uid))
-    grades = {}
-    for spreads in by_turn.values():
-        for rank, (_spread, uid) in enumerate(sorted(spreads)):
-            grades[uid] = _noisy(_grade_of_rank(rank, len(spreads)), noise, rng)
-    return grades
-
-
-def _grade_of_rank(rank: int, count: int) -> int:
-    """Spread the ranks of a turn's variants over 1 to 4; a variant on its own gets a 3."""
-    return 3 if count == 1 else 1 + round(3 * rank / (count - 1))
 
 
 def _noisy(grade: int, noise: float, rng: Random) -> int:
