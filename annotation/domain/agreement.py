@@ -86,11 +86,14 @@ def agreement(
     """
     table = coded(ratings, domain)
     counts = table.counts()
-    pairable = counts.sum(axis=1) >= co.PAIR
-    size = int(pairable.sum())
+    size = int((counts.sum(axis=1) >= co.PAIR).sum())
     blocked = _blocked(table, size)
     found: dict[str, Estimate] = {}
-    work = None if blocked else _Work(table, counts, size, _cluster_codes(table, clusters), replicates, seed)
+    work = (
+        None
+        if blocked
+        else _Work(table, counts, clusters=_cluster_codes(table, clusters), replicates=replicates, seed=seed)
+    )
     for name in names:
         reason = blocked or _not_for_words(name, table, level)
         found[name] = Estimate.undefined(reason, n=size) if work is None or reason else work.estimate(name)
@@ -124,11 +127,9 @@ def _cluster_codes(table: Coded, clusters: Mapping[Hashable, Hashable] | None) -
 class _Work:
     """One table, its kinds of item, and the resampling of both."""
 
-    def __init__(
-        self, table: Coded, counts: Ints, size: int, clusters: Ints | None, replicates: int, seed: int
-    ) -> None:
+    def __init__(self, table: Coded, counts: Ints, *, clusters: Ints | None, replicates: int, seed: int) -> None:
         self.table = table
-        self.size = size
+        self.size = int((counts.sum(axis=1) >= co.PAIR).sum())
         self.clusters = clusters
         self.replicates = replicates
         self.seed = seed

@@ -79,7 +79,7 @@ Chance = Callable[[Floats, Floats], Floats]
 
 
 def chance_fleiss(shares: Floats, agree: Floats) -> Floats:
-    return np.einsum("rv,vw,rw->r", shares, agree, shares)
+    return np.asarray(np.einsum("rv,vw,rw->r", shares, agree, shares))
 
 
 def chance_gwet(shares: Floats, agree: Floats) -> Floats:

@@ -1,18 +1,42 @@
 """Reads that are used twice or cross relations, and the only ways a view obtains an object."""
 
-from annotation.selectors.access import assignment_for, item_for, judgement_for, round_for, rounds_open_for, split_for
+from annotation.selectors.access import (
+    assignment_for,
+    export_for,
+    item_for,
+    judgement_for,
+    round_for,
+    rounds_open_for,
+    split_for,
+)
+from annotation.selectors.agreement import disputed_items, round_agreement
+from annotation.selectors.audit import split_audit
 from annotation.selectors.judgements import live_judgements, required_clips
+from annotation.selectors.named import corpus_named, round_named, split_named
+from annotation.selectors.progress import round_people, round_progress, rounds_with_progress
 from annotation.selectors.queue import QueueState, queue_state
+from annotation.selectors.splits import split_candidates
 
 __all__ = [
     "QueueState",
     "assignment_for",
+    "corpus_named",
+    "disputed_items",
+    "export_for",
     "item_for",
     "judgement_for",
     "live_judgements",
     "queue_state",
     "required_clips",
+    "round_agreement",
     "round_for",
+    "round_named",
+    "round_people",
+    "round_progress",
     "rounds_open_for",
+    "rounds_with_progress",
+    "split_audit",
+    "split_candidates",
     "split_for",
+    "split_named",
 ]

@@ -7,6 +7,8 @@ from annotation.services.assignments import (
     assignments_expire,
     draft_save,
 )
+from annotation.services.exports import export_request, export_write, exports_due, split_export
+from annotation.services.imports import ratings_import
 from annotation.services.items import item_adjudicate, item_close
 from annotation.services.judgements import grade_submit, judgement_retract
 from annotation.services.rounds import round_create, round_set_state, round_top_up
@@ -18,12 +20,17 @@ __all__ = [
     "assignment_release",
     "assignments_expire",
     "draft_save",
+    "export_request",
+    "export_write",
+    "exports_due",
     "grade_submit",
     "item_adjudicate",
     "item_close",
     "judgement_retract",
+    "ratings_import",
     "round_create",
     "round_set_state",
     "round_top_up",
+    "split_export",
     "split_freeze",
 ]

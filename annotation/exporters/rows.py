@@ -1,0 +1,122 @@
+"""One dialogue of a split as plain data, with its audio and what people said about it under aliases."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Any
+
+from annotation.models import Grade, Split, SplitItem
+from annotation.selectors import live_judgements
+from eqstudio.blobs import blob_read
+from eqstudio.errors import InvalidInput
+from generation.models import Clip, Turn, Variant
+
+EXTENSIONS = {
+    "audio/wav": "wav",
+    "audio/x-wav": "wav",
+    "audio/mpeg": "mp3",
+    "audio/flac": "flac",
+    "audio/x-flac": "flac",
+    "audio/ogg": "ogg",
+    "audio/mp4": "m4a",
+    "audio/aac": "aac",
+    "audio/webm": "webm",
+    "audio/aiff": "aiff",
+}
+
+
+@dataclass
+class Judged:
+    """What people said: by dialogue their verdicts, by variant their grades. Raters bear aliases, never names."""
+
+    outcomes: dict[int, str] = field(default_factory=dict)
+    verdicts: dict[int, list[dict[str, Any]]] = field(default_factory=lambda: defaultdict(list))
+    grades: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
+
+
+def judged_of(split: Split) -> Judged:
+    """The judgements behind a split; empty when it was frozen from a corpus."""
+    found = Judged()
+    if split.round is None:
+        return found
+    live = live_judgements(round=split.round).order_by("pk")
+    aliases: dict[int, str] = {}
+    for person, dialogue, verdict, reasons in live.values_list(
+        "annotator_id", "item__dialogue_id", "verdict", "reasons"
+    ):
+        alias = aliases.setdefault(person, f"rater-{len(aliases) + 1:02d}")
+        found.verdicts[dialogue].append({"rater": alias, "verdict": verdict, "reasons": reasons})
+    grades = Grade.objects.filter(judgement__in=live).order_by("judgement_id", "pk")
+    for variant, value in grades.values_list("variant_id", "value"):
+        found.grades[variant].append(value)
+    found.outcomes = dict(split.round.items.values_list("dialogue_id", "outcome"))
+    return found
+
+
+def dialogue_row(item: SplitItem, judged: Judged) -> dict[str, Any]:
+    """One row: everything about the dialogue, key included, with the original bytes of every clip."""
+    dialogue = item.dialogue
+    return {
+        "dialogue_id": dialogue.uid,
+        "external_id": dialogue.external_id,
+        "benchmark": dialogue.benchmark,
+        "category": dialogue.category,
+        "language": dialogue.language,
+        "source": dialogue.source,
+        "valence": dialogue.valence,
+        "title": dialogue.title,
+        "scenario": json.dumps(dialogue.scenario, ensure_ascii=False, sort_keys=True),
+        "extras": json.dumps(dialogue.extras, ensure_ascii=False, sort_keys=True),
+        "template_key": dialogue.template_key,
+        "topic_key": dialogue.topic_key,
+        "outcome": judged.outcomes.get(dialogue.pk, ""),
+        "turns": [_turn(turn, judged) for turn in dialogue.turns.all()],
+        "judgements": judged.verdicts.get(dialogue.pk, []),
+    }
+
+
+def _turn(turn: Turn, judged: Judged) -> dict[str, Any]:
+    return {
+        "position": turn.position,
+        "role": turn.role,
+        "speaker": turn.speaker,
+        "speaker_name": turn.speaker_name,
+        "gender": turn.gender,
+        "variants": [_variant(variant, judged) for variant in turn.variants.all()],
+    }
+
+
+def _variant(variant: Variant, judged: Judged) -> dict[str, Any]:
+    clip = variant.clip
+    grades = judged.grades.get(variant.pk, [])
+    return {
+        "variant_id": variant.uid,
+        "label": variant.label,
+        "text": variant.text,
+        "tone": variant.tone,
+        "intended_grade": variant.intended_grade,
+        "audio": {"bytes": _bytes(clip), "path": file_name(clip)} if clip else None,
+        "sha256": clip.sha256 if clip else None,
+        "duration": clip.duration if clip else None,
+        "loudness": clip.loudness if clip else None,
+        "pitch": clip.pitch if clip else None,
+        "grades": grades,
+        "median_grade": float(median(grades)) if grades else None,
+    }
+
+
+def _bytes(clip: Clip) -> bytes:
+    try:
+        return blob_read(clip.sha256)
+    except FileNotFoundError as error:
+        raise InvalidInput(
+            f"The audio file {clip.sha256} is gone from the storage, so the split cannot be exported."
+        ) from error
+
+
+def file_name(clip: Clip) -> str:
+    """A name that says what the file holds and nothing about where it lay."""
+    return f"{clip.sha256[:24]}.{EXTENSIONS.get(clip.media_type, 'bin')}"
