@@ -1,4 +1,4 @@
-"""StudioError becomes a page or a JSON answer with its status; nothing else is caught."""
+"""A person's own language; and StudioError as a page or a JSON answer with its status, nothing else is caught."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.http import JsonResponse
 from django.shortcuts import render
+from django.utils import translation
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
@@ -15,6 +16,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from django.http import HttpRequest, HttpResponse
+
+
+class PersonLanguageMiddleware:
+    """Whoever is signed in reads pages in the language of their account; before that, cookie and browser decide."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if request.user.is_authenticated:
+            translation.activate(request.user.language)
+            request.LANGUAGE_CODE = translation.get_language() or request.user.language
+        return self.get_response(request)
 
 
 class StudioErrorMiddleware:
