@@ -26,7 +26,7 @@ LIE_FRAMES = 4800
 """An MP3's header may promise a few padded frames more than the decoder gives."""
 
 
-class Unreadable(Exception):
+class UnreadableError(Exception):
     """The file is not a clip; the message says why, without naming the file."""
 
 
@@ -34,13 +34,13 @@ def decode(data: bytes, max_seconds: float) -> tuple[dict[str, Any], npt.NDArray
     """Read ``data`` with libsndfile, and with FFmpeg's libraries where that does not know the format."""
     lengths = _wav_lengths(data)
     if lengths is not None and 0 < lengths.there < lengths.promised:
-        raise Unreadable(
+        raise UnreadableError(
             f"it is cut off: its header promises {lengths.promised} bytes of sound, but only {lengths.there} are there"
         )
     try:
         with soundfile.SoundFile(io.BytesIO(data)) as handle:
             head, samples = _read_soundfile(handle, max_seconds)
-    except (soundfile.LibsndfileError, _NoFrames) as error:
+    except (soundfile.LibsndfileError, _NoFramesError) as error:
         head, samples = _read_av(data, max_seconds, first=_reason(error))
     return head | {"streamed": lengths is not None and lengths.streamed}, samples
 
@@ -49,7 +49,7 @@ def _reason(error: Exception) -> str:
     return str(error.error_string if isinstance(error, soundfile.LibsndfileError) else error).rstrip(". ")
 
 
-class _NoFrames(Exception):
+class _NoFramesError(Exception):
     """libsndfile found a header and nothing behind it."""
 
 
@@ -77,7 +77,7 @@ def _wav_lengths(data: bytes) -> _WavLengths | None:
 def _read_soundfile(handle: soundfile.SoundFile, max_seconds: float) -> tuple[dict[str, Any], npt.NDArray[np.float32]]:
     rate, declared = handle.samplerate, handle.frames
     if rate <= 0 or handle.channels <= 0:
-        raise Unreadable("its header names no sample rate or no channel")
+        raise UnreadableError("its header names no sample rate or no channel")
     blocks, total = [], 0
     while True:
         block = handle.read(BLOCK_S * rate, dtype="float32", always_2d=True)
@@ -85,17 +85,17 @@ def _read_soundfile(handle: soundfile.SoundFile, max_seconds: float) -> tuple[di
             break
         total += len(block)
         if total > max_seconds * rate:
-            raise Unreadable(f"it is longer than {max_seconds / 60:.0f} minutes")
+            raise UnreadableError(f"it is longer than {max_seconds / 60:.0f} minutes")
         blocks.append(block)
     if not total:
-        raise _NoFrames("it holds no sound: its header is there, but no frame follows")
+        raise _NoFramesError("it holds no sound: its header is there, but no frame follows")
     if 0 < declared < 2**62 and declared - total > max(LIE_FRAMES, LIE_TOLERANCE * declared):
-        raise Unreadable(
+        raise UnreadableError(
             f"it is cut off: its header promises {declared / rate:.2f} s, but only {total / rate:.2f} s can be decoded"
         )
     head = {"format": handle.format, "subtype": handle.subtype, "rate": rate, "decoder": "libsndfile"}
     if handle.format not in FORMATS:
-        raise Unreadable(f"its format ({handle.format}) is not accepted; use WAV, FLAC, MP3, OGG, M4A or WebM")
+        raise UnreadableError(f"its format ({handle.format}) is not accepted; use WAV, FLAC, MP3, OGG, M4A or WebM")
     return head, np.concatenate(blocks)
 
 
@@ -103,14 +103,16 @@ def _read_av(data: bytes, max_seconds: float, *, first: str) -> tuple[dict[str, 
     try:
         import av  # noqa: PLC0415 -- only for what libsndfile cannot read
     except ImportError as error:
-        raise Unreadable(f"its format is not one this installation reads ({first}; PyAV is not installed)") from error
+        raise UnreadableError(
+            f"its format is not one this installation reads ({first}; PyAV is not installed)"
+        ) from error
     try:
         with av.open(io.BytesIO(data)) as container:
             if not container.streams.audio:
-                raise Unreadable("it holds no audio stream")
+                raise UnreadableError("it holds no audio stream")
             return _read_stream(container, max_seconds)
     except (av.FFmpegError, ValueError) as error:
-        raise Unreadable(f"it is not a sound file, or broken ({first})") from error
+        raise UnreadableError(f"it is not a sound file, or broken ({first})") from error
 
 
 def _read_stream(container: Any, max_seconds: float) -> tuple[dict[str, Any], npt.NDArray[np.float32]]:
@@ -120,18 +122,20 @@ def _read_stream(container: Any, max_seconds: float) -> tuple[dict[str, Any], np
     for frame in container.decode(stream):
         block = _float_block(frame)
         if rate and (frame.sample_rate != rate or block.shape[1] != blocks[0].shape[1]):
-            raise Unreadable("it changes its sample rate or its channels on the way")
+            raise UnreadableError("it changes its sample rate or its channels on the way")
         rate = frame.sample_rate
         total += len(block)
         if total > max_seconds * rate:
-            raise Unreadable(f"it is longer than {max_seconds / 60:.0f} minutes")
+            raise UnreadableError(f"it is longer than {max_seconds / 60:.0f} minutes")
         blocks.append(block)
     if not total or not rate:
-        raise Unreadable("it holds no sound that can be decoded")
+        raise UnreadableError("it holds no sound that can be decoded")
     # A bare AAC stream has no length of its own: what FFmpeg says is a guess from the first frames.
     declared = 0.0 if container.format.name == "aac" else float(container.duration or 0) / 1e6
     if declared and declared - total / rate > max(0.3, LIE_TOLERANCE * declared):
-        raise Unreadable(f"it is cut off: {declared:.2f} s are promised, but only {total / rate:.2f} s can be decoded")
+        raise UnreadableError(
+            f"it is cut off: {declared:.2f} s are promised, but only {total / rate:.2f} s can be decoded"
+        )
     head = {"format": container.format.name, "subtype": stream.codec_context.name, "rate": rate, "decoder": "ffmpeg"}
     return head, np.concatenate(blocks)
 
@@ -165,7 +169,7 @@ def _answer(request: dict[str, Any], data: bytes) -> tuple[bytes, bytes | memory
     resource.setrlimit(resource.RLIMIT_CPU, (allowed, resource.RLIM_INFINITY))
     try:
         head, samples = decode(data, request["max_seconds"])
-    except Unreadable as error:
+    except UnreadableError as error:
         return json.dumps({"ok": False, "reason": str(error)}).encode(), b""
     except MemoryError:
         return json.dumps({"ok": False, "reason": "it needs more memory than a clip may"}).encode(), b""

@@ -184,7 +184,7 @@ class _Decoder:
             if self._owner == os.getpid():
                 self._stop()
             self._owner = os.getpid()
-            self._process = subprocess.Popen(  # noqa: S603 -- our own file, no shell
+            self._process = subprocess.Popen(
                 [sys.executable, "-I", str(_CHILD), str(MEMORY_BYTES)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,

@@ -24,7 +24,8 @@ GATE_DB = 35.0
 PEAK_SLICES = 400
 LOUDNESS_BLOCK_S = 0.4
 FLOOR_DB = -120.0
-_CHUNK_FRAMES = 4096
+_CHUNK_FRAMES = 2048
+_CLOSE_TO_BEST = 0.9
 
 PAIR_SCALES = {
     "pitch_st": 4.0,
@@ -91,7 +92,7 @@ def measure(samples: npt.NDArray[np.floating], rate: int) -> Measures:
         frames=len(signal),
         sample_rate=rate,
         duration=len(signal) / rate,
-        loudness=_loudness(samples, rate),
+        loudness=loudness(samples, rate),
         peak=_db(float(np.abs(samples).max())),
         rms=_db(float(np.sqrt(np.mean(levels[active] ** 2)))) if active.any() else None,
         pitch=float(np.median(f0)) if f0.size else None,
@@ -169,19 +170,16 @@ def _autocorrelation(frames: Samples, size: int, lags: int) -> Samples:
 
 
 def _refine(lags: Samples, first: int, rate: int) -> Samples:
-    """Take the earliest local maximum close to the best one (no octave below), then interpolate its top by a parabola."""
-    inner = lags[:, 1:-1]
-    is_peak = (inner >= lags[:, :-2]) & (inner > lags[:, 2:])
-    best = np.where(is_peak, inner, -1.0).max(axis=1, initial=-1.0)
-    voiced = best > VOICING
-    good = is_peak & (inner >= 0.9 * best[:, None])
-    at = good.argmax(axis=1)[voiced] + 1
-    rows = lags[voiced]
-    index = np.arange(len(rows))
-    left, top, right = rows[index, at - 1], rows[index, at], rows[index, at + 1]
-    curve = left - 2 * top + right
-    shift = np.divide(0.5 * (left - right), curve, out=np.zeros_like(curve), where=curve < 0)
-    f0 = rate / (first + at + np.clip(shift, -0.5, 0.5))
+    """Fit a parabola to every local maximum, then take the earliest top close to the best one (no octave below)."""
+    left, middle, right = lags[:, :-2], lags[:, 1:-1], lags[:, 2:]
+    is_peak = (middle >= left) & (middle > right)
+    curve = left - 2 * middle + right
+    shift = np.divide(0.5 * (left - right), curve, out=np.zeros_like(curve), where=is_peak & (curve < 0))
+    tops = np.where(is_peak, middle - 0.25 * (left - right) * shift, -1.0)
+    best = tops.max(axis=1, initial=-1.0)
+    rows = np.flatnonzero(best > VOICING)
+    at = (tops[rows] >= _CLOSE_TO_BEST * best[rows, None]).argmax(axis=1)
+    f0 = rate / (first + 1 + at + shift[rows, at])
     return np.asarray(f0[(f0 >= F0_MIN_HZ) & (f0 <= F0_MAX_HZ)])
 
 
@@ -199,7 +197,7 @@ def _centroid(frames: Samples, rate: int) -> float | None:
     return float(values.mean()) if values.size else None
 
 
-def _loudness(samples: npt.NDArray[np.floating], rate: int) -> float | None:
+def loudness(samples: npt.NDArray[np.floating], rate: int) -> float | None:
     """Integrated loudness; a clip shorter than one gating block is repeated until it fills one."""
     array = np.asarray(samples, dtype=np.float64)
     if array.ndim == 2 and array.shape[1] > 5:  # noqa: PLR2004 -- the standard knows five channels

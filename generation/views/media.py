@@ -38,7 +38,7 @@ class ByteRange(NamedTuple):
         return self.last - self.first + 1
 
 
-class Unsatisfiable(Exception):
+class UnsatisfiableError(Exception):
     """The range lies wholly behind the end of the file."""
 
 
@@ -74,7 +74,7 @@ def _served(request: HttpRequest, clip: Clip, etag: str) -> HttpResponseBase:
         wanted = range_wanted(
             header=request.headers.get("Range"), condition=request.headers.get("If-Range"), etag=etag, size=clip.size
         )
-    except Unsatisfiable:
+    except UnsatisfiableError:
         response = HttpResponse(status=416)
         response["Content-Range"] = f"bytes */{clip.size}"
         response["Accept-Ranges"] = "bytes"
@@ -103,12 +103,12 @@ def range_wanted(*, header: str | None, condition: str | None, etag: str, size: 
         if last and int(last) < int(first):
             return None
         if int(first) >= size:
-            raise Unsatisfiable
+            raise UnsatisfiableError
         return ByteRange(int(first), min(int(last), size - 1) if last else size - 1)
     if not last:
         return None
     if int(last) == 0:
-        raise Unsatisfiable
+        raise UnsatisfiableError
     return ByteRange(max(0, size - int(last)), size - 1)
 
 

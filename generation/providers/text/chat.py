@@ -1,0 +1,105 @@
+"""Structured writing over the chat API: one path for any OpenAI-compatible endpoint, ours included."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ValidationError
+
+from eqstudio.errors import ProviderError, Refused, Retry
+from generation.providers.base import TextResult, Usage
+from generation.providers.calls import cost, sdk_call, stopwatch
+
+if TYPE_CHECKING:
+    from eqstudio.benchmarks.base import Prompt
+    from eqstudio.net import Endpoint
+
+SHOWN_FAULTS = 3
+
+
+def chat_write(
+    *, endpoint: Endpoint, model: str, prompt: Prompt, schema: type[BaseModel], options: dict[str, Any]
+) -> TextResult:
+    """Ask for one JSON object that fits ``schema``.
+
+    Raises Refused when the model declines and a ProviderError with the cause ``truncated``, ``not JSON``, ``wrong schema``
+    or ``empty`` when what came is not a script; these may be tried again, since a model rarely errs twice alike.
+    """
+    what = f"Writing with {model}"
+    with stopwatch() as watch:
+        completion = sdk_call(
+            endpoint,
+            lambda client: client.chat.completions.create(
+                model=model,
+                messages=[{"role": "system", "content": prompt.system}, {"role": "user", "content": prompt.user}],
+                response_format={
+                    "type": "json_schema",
+                    "json_schema": {"name": schema.__name__, "schema": strict_schema(schema), "strict": True},
+                },
+                **options,
+            ),
+            what=what,
+        )
+    script = _script(completion, schema, what)
+    told = completion.usage
+    tokens_in, tokens_out = (told.prompt_tokens, told.completion_tokens) if told else (None, None)
+    usage = Usage(
+        tokens_in=tokens_in,
+        tokens_out=tokens_out,
+        latency_ms=watch.ms,
+        cost=cost(model, tokens_in=tokens_in, tokens_out=tokens_out),
+    )
+    return TextResult(script=script, model=completion.model or model, usage=usage)
+
+
+def _script(completion: Any, schema: type[BaseModel], what: str) -> dict[str, Any]:
+    if not completion.choices:
+        raise _unusable(what, "the answer holds no choice", "empty")
+    choice = completion.choices[0]
+    if choice.finish_reason == "content_filter" or getattr(choice.message, "refusal", None):
+        raise Refused(f"{what}: the model declined: {choice.message.refusal or 'stopped by its content filter'}"[:400])
+    text = (choice.message.content or "").strip()
+    if choice.finish_reason == "length":
+        raise _unusable(what, f"the answer was cut off after {len(text)} characters", "truncated")
+    if not text:
+        raise _unusable(what, "the answer is empty", "empty")
+    try:
+        return schema.model_validate(json.loads(text)).model_dump(mode="json")
+    except json.JSONDecodeError as error:
+        cause = "truncated" if text.startswith("{") and error.pos >= len(text.rstrip()) - 1 else "not JSON"
+        raise _unusable(what, f"the answer is not JSON ({error.msg} at character {error.pos})", cause) from error
+    except ValidationError as error:
+        raise _unusable(what, f"the script does not fit: {faults(error)}", "wrong schema") from error
+
+
+def _unusable(what: str, why: str, cause: str) -> ProviderError:
+    return ProviderError(f"{what}: {why}.", cause=cause, decision=Retry(0))
+
+
+def faults(error: ValidationError) -> str:
+    """The first few things wrong with a script, by field, without repeating the script."""
+    listed = error.errors(include_url=False, include_input=False)
+    shown = [f"{'.'.join(map(str, fault['loc'])) or 'the script'}: {fault['msg']}" for fault in listed[:SHOWN_FAULTS]]
+    more = f" (and {len(listed) - SHOWN_FAULTS} more)" if len(listed) > SHOWN_FAULTS else ""
+    return "; ".join(shown) + more
+
+
+def strict_schema(schema: type[BaseModel]) -> dict[str, Any]:
+    """The JSON schema in the strict dialect: every object closed, every property required, no defaults."""
+    closed: dict[str, Any] = _closed(schema.model_json_schema())
+    return closed
+
+
+def _closed(node: Any) -> Any:
+    if isinstance(node, list):
+        return [_closed(part) for part in node]
+    if not isinstance(node, dict):
+        return node
+    result = {
+        key: _closed(value) for key, value in node.items() if not (key == "default" and not isinstance(value, dict))
+    }
+    if result.get("type") == "object" and isinstance(result.get("properties"), dict):
+        result["additionalProperties"] = False
+        result["required"] = list(result["properties"])
+    return result

