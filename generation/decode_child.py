@@ -174,7 +174,7 @@ def _answer(request: dict[str, Any], data: bytes) -> tuple[bytes, bytes | memory
     except MemoryError:
         return json.dumps({"ok": False, "reason": "it needs more memory than a clip may"}).encode(), b""
     head |= {"ok": True, "channels": samples.shape[1], "frames": len(samples)}
-    return json.dumps(head).encode(), memoryview(np.ascontiguousarray(samples, dtype="<f4")).cast("B")
+    return json.dumps(head).encode(), np.ascontiguousarray(samples, dtype="<f4").data.cast("B")
 
 
 def main() -> None:
