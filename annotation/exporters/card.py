@@ -52,27 +52,26 @@ def _dialogues(split: Split) -> Any:
 
 def _front_matter(split: Split) -> DatasetCardData:
     licence = (split.corpus.licence if split.corpus else "").strip()
-    known = licence.lower().replace(" ", "-")
     sides = sorted(set(split.items.order_by().values_list("side", flat=True)))
-    named = (
-        {}
-        if known in LICENCES or not licence
-        else {"license_name": re.sub(r"[^a-z0-9.]+", "-", licence.lower()).strip("-")}
-    )
-    return DatasetCardData(
-        language=sorted(set(_dialogues(split).values_list("language", flat=True))),
-        license=known if known in LICENCES else "other",
-        pretty_name=str(split),
-        size_categories=[next((name for most, name in _SIZES if split.item_count < most), "n>1M")],
-        tags=["audio", "spoken-dialogue", "emotional-intelligence", split.benchmark],
-        configs=[
+    fields: dict[str, Any] = {
+        "language": sorted(set(_dialogues(split).values_list("language", flat=True))),
+        "license": "other",
+        "pretty_name": str(split),
+        "size_categories": [next((name for most, name in _SIZES if split.item_count < most), "n>1M")],
+        "tags": ["audio", "spoken-dialogue", "emotional-intelligence", split.benchmark],
+        "configs": [
             {
                 "config_name": "default",
                 "data_files": [{"split": side, "path": f"data/{side}-*.parquet"} for side in sides],
             }
         ],
-        **named,
-    )
+    }
+    slug = re.sub(r"[^a-z0-9.]+", "-", licence.lower()).strip("-")
+    if slug in LICENCES:
+        fields["license"] = slug
+    elif slug:
+        fields["license_name"] = slug
+    return DatasetCardData(**fields)
 
 
 def _summary(split: Split) -> str:

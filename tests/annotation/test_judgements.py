@@ -66,7 +66,10 @@ def test_submit_without_listening_is_refused_and_stores_nothing():
 
 def test_overlapping_intervals_do_not_add_up_to_a_whole_clip():
     found = lease(round_with())
-    half = {clip.uid: [[0, clip.duration / 2], [0, clip.duration / 2]] for clip in required_clips(dialogue=found.item.dialogue)}
+    half = {
+        clip.uid: [[0, clip.duration / 2], [0, clip.duration / 2]]
+        for clip in required_clips(dialogue=found.item.dialogue)
+    }
 
     with pytest.raises(InvalidInput, match="8 of 8"):
         submit(found, heard=half)
@@ -308,9 +311,7 @@ def test_a_replay_after_undo_returns_the_first_row_and_changes_nothing():
     first = submit(found, client_key="one")
     judgement_retract(judgement=first, actor=first.annotator, now=timezone.now())
 
-    again = grade_submit(
-        assignment=found, client_key="one", verdict="keep", grades={}, heard={}, now=timezone.now()
-    )
+    again = grade_submit(assignment=found, client_key="one", verdict="keep", grades={}, heard={}, now=timezone.now())
 
     assert again.pk == first.pk
     assert Assignment.objects.get(pk=found.pk).state == "active"

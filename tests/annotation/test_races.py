@@ -51,10 +51,14 @@ def test_racing_people_never_hold_more_slots_than_asked_for():
     made = round_with(items=3, people_per_item=2)
     people = [annotator() for _ in range(10)]
 
-    results = at_once(*[
-        lambda person=person: assignment_next(round=Round.objects.get(pk=made.pk), annotator=person, now=timezone.now())
-        for person in people
-    ])
+    results = at_once(
+        *[
+            lambda person=person: assignment_next(
+                round=Round.objects.get(pk=made.pk), annotator=person, now=timezone.now()
+            )
+            for person in people
+        ]
+    )
 
     got = [found for found in results if isinstance(found, Assignment)]
     assert [found for found in results if isinstance(found, BaseException)] == []
@@ -66,12 +70,14 @@ def test_racing_people_never_hold_more_slots_than_asked_for():
 def test_two_tabs_of_one_person_get_one_lease():
     made, person = round_with(items=4), annotator()
 
-    results = at_once(*[
-        lambda: assignment_next(
-            round=Round.objects.get(pk=made.pk), annotator=User.objects.get(pk=person.pk), now=timezone.now()
-        )
-        for _ in range(4)
-    ])
+    results = at_once(
+        *[
+            lambda: assignment_next(
+                round=Round.objects.get(pk=made.pk), annotator=User.objects.get(pk=person.pk), now=timezone.now()
+            )
+            for _ in range(4)
+        ]
+    )
 
     assert len({found.pk for found in results}) == 1
     assert Assignment.objects.count() == 1
@@ -125,7 +131,9 @@ def test_a_busy_afternoon_gives_every_item_exactly_what_was_asked_for():
 
     def work(person):
         done = 0
-        while (found := assignment_next(round=Round.objects.get(pk=made.pk), annotator=person, now=timezone.now())) is not None:
+        while (
+            found := assignment_next(round=Round.objects.get(pk=made.pk), annotator=person, now=timezone.now())
+        ) is not None:
             submit(found)
             done += 1
         return done
