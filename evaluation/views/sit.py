@@ -141,9 +141,12 @@ def _question(record: TrialRecord) -> dict[str, Any]:
     user = record.sitting.respondent.user
     holder = user.uid if user else ""
     low, high = trial.scale or (1, 0)
+    question, *anchors = trial.question.splitlines() or [""]
     return {
         "record": record,
         "trial": trial,
+        "question": question,
+        "anchors": anchors,
         "segments": [
             {
                 "name": _("line %(number)s") % {"number": number},
@@ -164,7 +167,6 @@ def _question(record: TrialRecord) -> dict[str, Any]:
             for option in trial.options
         ],
         "grades": list(range(low, high + 1)),
-        "free": not trial.options and not trial.scale,
         "data": {"trial": record.uid, "number": bool(trial.scale)},
     }
 

@@ -133,6 +133,7 @@ class Clip {
     this.wave.addEventListener("keydown", (event) => this.key(event));
     this.wave.addEventListener("pointerdown", (event) => this.drag(event));
     this.element.addEventListener("focusin", () => focusOn(this));
+    this.element.addEventListener("click", (event) => this.leaveButton(event));
   }
 
   get position() {
@@ -355,6 +356,11 @@ class Clip {
     event.preventDefault();
     event.stopPropagation();
     act();
+  }
+
+  /** After a click on one of its buttons the keys belong to the clip, so that Enter does not press the button again. */
+  leaveButton(event) {
+    if (event.detail > 0 && event.target.closest(".clip-play, .clip-tool")) this.wave.focus({ preventScroll: true });
   }
 
   drag(event) {
