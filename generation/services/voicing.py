@@ -48,14 +48,15 @@ def _speak(dialogue: Dialogue, variant: Variant, alias: str, provider: VoiceProv
         _give(variant, clip)
         return
     lease_renew(dialogue=dialogue)
-    turn, delivery = variant.turn, Delivery(**variant.delivery)
+    delivery = Delivery(**variant.delivery)
+    gender, voice = _voice(dialogue, variant, provider)
     answer, latency_ms = call_make(
         request,
         lambda: provider.speak(
             text=variant.text,
             language=dialogue.language,
-            gender=turn.gender,
-            voice=turn.voice,
+            gender=gender,
+            voice=voice,
             delivery=delivery,
             seed=request.seed or 0,
         ),
@@ -68,15 +69,15 @@ def _speak(dialogue: Dialogue, variant: Variant, alias: str, provider: VoiceProv
 
 
 def _request(dialogue: Dialogue, variant: Variant, alias: str, provider: VoiceProvider) -> Request:
-    turn = variant.turn
+    gender, voice = _voice(dialogue, variant, provider)
     return Request(
         kind="voice",
         provider=alias,
         model=provider.model,
         content={
             "parameters": provider.parameters(),
-            "voice": turn.voice,
-            "gender": turn.gender,
+            "voice": voice,
+            "gender": gender,
             "language": dialogue.language,
             "text": variant.text,
             "delivery": variant.delivery,
@@ -84,8 +85,16 @@ def _request(dialogue: Dialogue, variant: Variant, alias: str, provider: VoicePr
         seed=dialogue_seed(dialogue, "voice"),
         prompt_hash=content_hash({"text": variant.text, "delivery": variant.delivery}),
         dialogue=dialogue,
-        parameters={**provider.parameters(), "voice": turn.voice, "delivery": variant.delivery},
+        parameters={**provider.parameters(), "voice": voice, "delivery": variant.delivery},
     )
+
+
+def _voice(dialogue: Dialogue, variant: Variant, provider: VoiceProvider) -> tuple[str, str]:
+    """Gender and voice: the turn's, unless the speaker's voice is the very thing in which this rendition differs."""
+    turn, gender = variant.turn, variant.delivery.get("gender", "")
+    if not gender or gender == turn.gender:
+        return turn.gender, turn.voice
+    return gender, provider.voice_for(gender=gender, language=dialogue.language, index=0)
 
 
 def _kept(request: Request) -> Clip | None:
