@@ -4,7 +4,7 @@ from generation.services.batches import BriefInput, batch_cancel, batch_create, 
 from generation.services.checking import qc_imported, qc_run
 from generation.services.corpora import corpus_create, corpus_ensure
 from generation.services.generating import batch_top_up, briefs_wanted, dialogues_of, dialogues_run
-from generation.services.importing import ImportReport, corpus_import
+from generation.services.importing import ImportReport, corpus_import, import_check
 from generation.services.leases import dialogue_reserve, leases_reclaim
 from generation.services.lifecycle import dialogue_move
 from generation.services.production import dialogue_advance, step_queue
@@ -30,6 +30,7 @@ __all__ = [
     "dialogues_of",
     "dialogues_retry",
     "dialogues_run",
+    "import_check",
     "leases_reclaim",
     "provider_check",
     "providers_check",

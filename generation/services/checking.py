@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+
 from django.db import transaction
 from django.db.models import Max
 
 from eqstudio.blobs import blob_read
 from eqstudio.errors import GiveUp, ProviderError
+from generation.domain.acoustics import Measures
 from generation.domain.lifecycle import DialogueState
+from generation.domain.quality import Finding, findings, pair_findings
+from generation.intake import clip_measures
 from generation.models import Clip, Dialogue, QcReport, Variant
 from generation.providers import Transcriber, transcribers
 from generation.services.leases import lease_renew
 from generation.services.ledger import Request, call_find, call_make, call_settle
 from generation.services.lifecycle import dialogue_move
 from generation.services.scripting import brief_of
+
+BLOCKING_IMPORTED = frozenset({"decodable", "duration", "silence"})
+"""The checks that flag a dialogue from elsewhere."""
 
 
 def qc_run(*, dialogue: Dialogue) -> Dialogue:
@@ -28,23 +37,68 @@ def qc_run(*, dialogue: Dialogue) -> Dialogue:
     provider = transcribers.get(alias)()
     variants = _variants(dialogue)
     heard = {variant.pk: _transcript(dialogue, variant, alias, provider) for variant in variants}
-    return _conclude(dialogue, findings_of(dialogue, variants, heard))
+    measures = {variant.clip_id: clip_measured(_clip(variant)) for variant in variants}
+    return _conclude(dialogue, _findings(dialogue, variants, measures, heard))
 
 
-def qc_imported(*, dialogue: Dialogue) -> Dialogue:
+def qc_imported(*, dialogue: Dialogue, measures: Mapping[int | None, Measures]) -> Dialogue:
     """VOICED -> READY or FLAGGED for what came from elsewhere: the same measures, without a transcript.
 
-    Only what makes a clip useless (no sound in it) flags it; how alike a pair is, is recorded and left to the reader.
+    ``measures`` are those of its clips by their row id. Only what makes a clip useless flags the dialogue; how alike a
+    pair is, or how it ends, is recorded and left to the reader.
     """
-    return _conclude(dialogue, findings_of(dialogue, _variants(dialogue), {}), blocking=BLOCKING_IMPORTED)
+    return _conclude(dialogue, _findings(dialogue, _variants(dialogue), measures, {}), blocking=BLOCKING_IMPORTED)
 
 
-BLOCKING_IMPORTED = frozenset({"duration", "silence"})
+def clip_measured(clip: Clip) -> Measures:
+    """Measure a stored clip whole. ProviderError when its bytes are gone."""
+    try:
+        return clip_measures(clip=clip)
+    except FileNotFoundError as error:
+        raise _gone(clip) from error
 
 
-def findings_of(dialogue: Dialogue, variants: list[Variant], heard: dict[int, str]) -> list[QcReport]:
-    """The findings on a dialogue, not stored yet."""
-    return []
+def _findings(
+    dialogue: Dialogue, variants: list[Variant], measures: Mapping[int | None, Measures], heard: Mapping[int, str]
+) -> list[QcReport]:
+    """The findings on every clip, and on every pair of deliveries of the same words; not stored yet."""
+    found: list[QcReport] = []
+    for variant in variants:
+        of_clip = findings(
+            measures=measures[variant.clip_id],
+            text=variant.text,
+            language=dialogue.language,
+            transcript=heard.get(variant.pk),
+        )
+        found += [_row(dialogue, finding, variant) for finding in of_clip]
+    for position, first, second in _pairs(variants):
+        where = f"Line {position}, {first.label} and {second.label}: "
+        for finding in pair_findings(first=measures[first.clip_id], second=measures[second.clip_id]):
+            found.append(_row(dialogue, finding, None, where=where, pair=[first.uid, second.uid]))
+    return found
+
+
+def _pairs(variants: list[Variant]) -> Iterator[tuple[int, Variant, Variant]]:
+    """The deliveries that people will compare: the first of a line with each of the others."""
+    for position, group in groupby(variants, key=lambda variant: variant.turn.position):
+        first, *others = group
+        if first.turn.role == "critical":
+            yield from ((position, first, other) for other in others)
+
+
+def _row(
+    dialogue: Dialogue, finding: Finding, variant: Variant | None, *, where: str = "", **detail: object
+) -> QcReport:
+    return QcReport(
+        dialogue=dialogue,
+        variant=variant,
+        check_name=finding.check_name[:40],
+        passed=finding.passed,
+        value=finding.value,
+        threshold=finding.threshold,
+        message=where + finding.message,
+        detail={**finding.detail, **detail},
+    )
 
 
 def _variants(dialogue: Dialogue) -> list[Variant]:
@@ -53,9 +107,7 @@ def _variants(dialogue: Dialogue) -> list[Variant]:
 
 
 def _transcript(dialogue: Dialogue, variant: Variant, alias: str, provider: Transcriber) -> str:
-    clip = variant.clip
-    if clip is None:
-        raise ProviderError("A line has no speech to be checked.", cause="no speech", decision=GiveUp())
+    clip = _clip(variant)
     request = Request(
         kind="transcriber",
         provider=alias,
@@ -74,15 +126,25 @@ def _transcript(dialogue: Dialogue, variant: Variant, alias: str, provider: Tran
     return str(call.result["text"])
 
 
+def _clip(variant: Variant) -> Clip:
+    if variant.clip is None:
+        raise ProviderError("A line has no speech to be checked.", cause="no speech", decision=GiveUp())
+    return variant.clip
+
+
 def _audio(clip: Clip) -> bytes:
     try:
         return blob_read(clip.sha256)
     except FileNotFoundError as error:
-        raise ProviderError(
-            f"The sound of clip {clip.uid} is gone from the storage. Restore it, then retry.",
-            cause="clip missing",
-            decision=GiveUp(),
-        ) from error
+        raise _gone(clip) from error
+
+
+def _gone(clip: Clip) -> ProviderError:
+    return ProviderError(
+        f"The sound of clip {clip.uid} is gone from the storage. Restore it, then retry.",
+        cause="clip missing",
+        decision=GiveUp(),
+    )
 
 
 @transaction.atomic

@@ -13,11 +13,12 @@ from django.utils.translation import gettext as _
 from eqstudio.errors import InvalidInput, StudioError
 from eqstudio.events import event_record
 from eqstudio.models import User
+from generation.domain.acoustics import Measures
 from generation.domain.lifecycle import DialogueState
 from generation.importers import DialogueRow, Refusal, TurnRow, importers
 from generation.intake import clip_ingest
 from generation.models import Clip, Corpus, Dialogue, Turn, Variant
-from generation.services.checking import qc_imported
+from generation.services.checking import clip_measured, qc_imported
 
 
 @dataclass
@@ -63,6 +64,11 @@ def corpus_import(*, corpus: Corpus, path: Path, format: str, actor: User | None
     return report
 
 
+def import_check(*, path: Path, format: str) -> None:  # noqa: A002 -- see above
+    """Raise UnknownAlias or InvalidInput when there is nothing to import; writes nothing."""
+    next(importers.get(format)().discover(path), None)
+
+
 def import_walk(*, corpus: Corpus, path: Path, format: str) -> Iterator[Dialogue | Refusal | None]:  # noqa: A002 -- see above
     """Import one dialogue after the other and tell what came of each: it, why it was refused, or None (there already)."""
     seen: dict[str, str] = {}
@@ -82,7 +88,8 @@ def _take(corpus: Corpus, row: DialogueRow) -> Dialogue | Refusal | None:
         return None
     try:
         clips = {file: _clip(file) for turn in row.turns for file in (variant.audio for variant in turn.variants)}
-        return _write(corpus, row, clips)
+        measures: dict[int | None, Measures] = {clip.pk: clip_measured(clip) for clip in clips.values()}
+        return _write(corpus, row, clips, measures)
     except IntegrityError:
         if Dialogue.objects.filter(corpus=corpus, external_id=row.external_id).exists():
             return None
@@ -103,7 +110,7 @@ def _clip(file: Path) -> Clip:
 
 
 @transaction.atomic
-def _write(corpus: Corpus, row: DialogueRow, clips: dict[Path, Clip]) -> Dialogue:
+def _write(corpus: Corpus, row: DialogueRow, clips: dict[Path, Clip], measures: dict[int | None, Measures]) -> Dialogue:
     dialogue = Dialogue.objects.create(
         corpus=corpus,
         external_id=row.external_id,
@@ -120,7 +127,7 @@ def _write(corpus: Corpus, row: DialogueRow, clips: dict[Path, Clip]) -> Dialogu
     for turn in row.turns:
         _turn(dialogue, turn, clips)
     event_record(actor=None, verb="imported", entity=dialogue, corpus=corpus.name, external_id=row.external_id)
-    return qc_imported(dialogue=dialogue)
+    return qc_imported(dialogue=dialogue, measures=measures)
 
 
 def _turn(dialogue: Dialogue, turn: TurnRow, clips: dict[Path, Clip]) -> None:

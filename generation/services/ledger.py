@@ -27,6 +27,8 @@ class Answer(Protocol):
 
 
 A = TypeVar("A", bound=Answer)
+UNUSABLE = "unusable"
+"""The cause of a call whose answer came but was no good."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +106,7 @@ def call_spoil(request: Request, answer: Answer, *, latency_ms: int, error: str)
     usage = Usage(
         answer.usage.tokens_in, answer.usage.tokens_out, answer.usage.latency_ms or latency_ms, answer.usage.cost
     )
-    _write(request, outcome="error", usage=usage, error=error, result={"cause": "unusable"}, model=answer.model)
+    _write(request, outcome="error", usage=usage, error=error, result={"cause": UNUSABLE}, model=answer.model)
 
 
 def _write(

@@ -7,16 +7,15 @@ from random import Random
 
 from django.db import transaction
 from django.utils.translation import gettext as _
-from pydantic import ValidationError
 
 from eqstudio.benchmarks import Benchmark, benchmark_get
 from eqstudio.benchmarks.base import BriefSpec, DialogueSpec, Prompt, TurnSpec
-from eqstudio.errors import GiveUp, InvalidInput, ProviderError
+from eqstudio.errors import InvalidInput, ProviderError, Retry
 from generation.domain.lifecycle import DialogueState
 from generation.models import Brief, Dialogue, Turn, Variant
 from generation.providers import TextProvider, VoiceProvider, text_providers, voice_providers
 from generation.services.leases import lease_renew
-from generation.services.ledger import Request, call_find, call_make, call_settle, content_hash
+from generation.services.ledger import UNUSABLE, Request, call_find, call_make, call_settle, call_spoil, content_hash
 from generation.services.lifecycle import dialogue_move
 from generation.services.seeds import dialogue_seed
 
@@ -77,17 +76,27 @@ def brief_spec(dialogue: Dialogue, benchmark: Benchmark) -> BriefSpec:
 
 def _script(dialogue: Dialogue, brief: Brief, benchmark: Benchmark, spec: BriefSpec) -> DialogueSpec:
     provider = text_providers.get(brief.text_provider)()
-    seed = dialogue_seed(dialogue)
+    seed = dialogue_seed(dialogue, _take(dialogue))
     prompt = benchmark.script_prompt(spec, Random(seed))  # noqa: S311 -- variety, not secrecy
     request = _request(dialogue, brief, provider, prompt, seed)
-    script = _kept(request) or _write(request, provider, benchmark, spec, prompt)
+    kept = _kept(request)
+    return _read(kept, benchmark, spec) if kept else _write(request, provider, benchmark, spec, prompt)
+
+
+def _take(dialogue: Dialogue) -> str:
+    """Scripts that did not fit were paid for and thrown away; each of them calls for another seed."""
+    spoilt = dialogue.calls.filter(kind="text", outcome="error", result__cause=UNUSABLE).count()
+    return f"take {spoilt}" if spoilt else ""
+
+
+def _read(script: object, benchmark: Benchmark, spec: BriefSpec) -> DialogueSpec:
     try:
         return benchmark.script_read(benchmark.script_schema.model_validate(script), spec)
-    except (ValidationError, ValueError) as error:
+    except ValueError as error:  # pydantic's ValidationError is one
         raise ProviderError(
             _("The script does not fit %(benchmark)s: %(error)s") % {"benchmark": benchmark.title, "error": error},
             cause="script does not fit",
-            decision=GiveUp(),
+            decision=Retry(0),
         ) from error
 
 
@@ -131,7 +140,7 @@ def _kept(request: Request) -> dict[str, object] | None:
 
 def _write(
     request: Request, provider: TextProvider, benchmark: Benchmark, spec: BriefSpec, prompt: Prompt
-) -> dict[str, object]:
+) -> DialogueSpec:
     dialogue = request.dialogue
     if dialogue is None:
         raise InvalidInput(_("A script is written for a dialogue."))
@@ -147,8 +156,13 @@ def _write(
             benchmark=dialogue.benchmark,
         ),
     )
+    try:
+        written = _read(answer.script, benchmark, spec)
+    except ProviderError as error:
+        call_spoil(request, answer, latency_ms=latency_ms, error=error.message)
+        raise
     call_settle(request, answer, latency_ms=latency_ms, result={"script": answer.script})
-    return answer.script
+    return written
 
 
 def dialogue_fill(*, dialogue: Dialogue, written: DialogueSpec, voice: VoiceProvider) -> None:

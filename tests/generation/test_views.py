@@ -4,25 +4,10 @@ import pytest
 from django.urls import reverse
 
 from generation.models import Batch, Corpus, Dialogue
-from generation.services import BriefInput, batch_create
 from tests.generation.factories import CorpusFactory, DialogueFactory, speecheq_dialogue
+from tests.generation.pipeline import batch_of
 
 pytestmark = pytest.mark.django_db
-
-
-def batch_of(corpus=None, **fields):
-    brief = BriefInput(
-        **{
-            "benchmark": "speecheq",
-            "category": "interpersonal_empathy",
-            "text_provider": "fake",
-            "voice_provider": "fake",
-            "transcriber": "fake",
-            "count": 2,
-            **fields,
-        }
-    )
-    return batch_create(corpus=corpus or CorpusFactory(), briefs=[brief])
 
 
 PAGES = {
@@ -31,12 +16,12 @@ PAGES = {
     "dialogue": lambda: [speecheq_dialogue().uid],
     "batches": list,
     "batch_new": list,
-    "batch": lambda: [batch_of().uid],
+    "batch": lambda: [batch_of(count=2).uid],
     "providers": list,
 }
 ACTIONS = {
-    "batch_cancel": lambda: [batch_of().uid],
-    "batch_retry": lambda: [batch_of().uid],
+    "batch_cancel": lambda: [batch_of(count=2).uid],
+    "batch_retry": lambda: [batch_of(count=2).uid],
     "provider_check": lambda: ["text", "fake"],
 }
 
@@ -216,7 +201,7 @@ def test_batch_form_comes_back_with_its_input_when_something_is_wrong(client, ri
 
 
 def test_batch_progress_polls_while_it_runs_and_stops_after(client, rita):
-    batch = batch_of()
+    batch = batch_of(count=2)
     client.force_login(rita)
 
     running = client.get(reverse("batch", args=[batch.uid]), headers={"hx-request": "true"}).content.decode()
@@ -270,7 +255,7 @@ def test_search_finds_by_code_title_and_spoken_words(client, rita):
 
 
 def test_home_and_strip_show_what_is_being_made(client, rita):
-    batch = batch_of()
+    batch = batch_of(count=2)
     client.force_login(rita)
 
     home = client.get(reverse("home")).content.decode()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from eqstudio.management.base import StudioCommand
 from generation.importers import importers
-from generation.services import corpus_ensure, corpus_import
+from generation.services import corpus_ensure, corpus_import, import_check
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -25,7 +25,7 @@ class Command(StudioCommand):
         parser.add_argument("--name", required=True, help="the corpus; made if there is none of this name")
 
     def run(self, **options: Any) -> dict[str, Any]:
-        importers.get(options["format"])
+        import_check(path=options["path"], format=options["format"])
         corpus = corpus_ensure(name=options["name"])
         return corpus_import(corpus=corpus, path=options["path"], format=options["format"]).as_dict()
 

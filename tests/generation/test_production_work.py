@@ -1,0 +1,203 @@
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from eqstudio.errors import Conflict
+from generation import tasks
+from generation.models import Dialogue, ProviderCall, Variant
+from generation.providers.scripted import Behaviour
+from generation.providers.text.fake import FakeText
+from generation.providers.voice.fake import FakeVoice
+from generation.selectors import batch_progress, dialogues_due, production_now
+from generation.services import (
+    batch_cancel,
+    dialogue_advance,
+    dialogues_retry,
+    dialogues_run,
+    leases_reclaim,
+)
+from generation.services.leases import LEASE, lease_claim, process_is_gone, process_name
+from tests.generation.factories import DialogueFactory
+from tests.generation.pipeline import advance, batch_of, one_briefed
+
+pytestmark = pytest.mark.django_db
+
+
+def test_a_dialogue_is_claimed_once():
+    dialogue, now = one_briefed(), timezone.now()
+
+    first, second = (lease_claim(dialogue_id=dialogue.pk, now=now) for _ in range(2))
+
+    assert first.lease_owner.startswith(process_name())
+    assert second is None
+    assert dialogue_advance(dialogue_id=dialogue.pk, now=now) is None
+    assert dialogue_advance(dialogue_id=dialogue.pk, now=now + LEASE * 2) == "io"
+
+
+def test_what_a_dead_process_held_comes_free_and_what_a_live_one_holds_does_not():
+    now, batch = timezone.now(), batch_of(count=3)
+    dead, live, elsewhere = Dialogue.objects.filter(brief__batch=batch)
+    host = process_name().split(":")[0]
+    for dialogue, owner in (
+        (dead, f"{host}:999999999:1:word"),
+        (live, f"{process_name()}:word"),
+        (elsewhere, "other:1:1:word"),
+    ):
+        Dialogue.objects.filter(pk=dialogue.pk).update(lease_owner=owner, lease_until=now + LEASE)
+
+    freed = leases_reclaim(now=now)
+
+    assert freed == 1
+    assert [d.pk for d in dialogues_due(now=now)] == [dead.pk]
+    assert not process_is_gone("not a process")
+
+
+def test_calling_a_batch_off_stops_the_step_and_keeps_what_is_made():
+    dialogue = advance(one_briefed())
+    batch = dialogue.brief.batch
+
+    class Calling(list):
+        def append(self, call):
+            super().append(call)
+            if len(self) == 3:
+                batch_cancel(batch=batch, now=timezone.now())
+
+    FakeVoice.calls = Calling()
+    advance(dialogue)
+    FakeVoice.calls = []
+    advance(dialogue)
+
+    assert (dialogue.state, dialogue.error, dialogue.lease_owner) == ("scripted", "", "")
+    assert Variant.objects.filter(clip__isnull=False).count() == 3
+    assert FakeVoice.calls == []
+    assert dialogues_due(now=timezone.now()) == []
+    with pytest.raises(Conflict):
+        batch_cancel(batch=batch, now=timezone.now())
+
+
+# --- retry, progress
+
+
+def test_retry_goes_back_to_where_the_work_stopped_and_only_for_the_cause():
+    batch = batch_of(count=4)
+    written, spoken, bare, other = Dialogue.objects.filter(brief__batch=batch)
+    advance(written)
+    advance(spoken, times=2)
+    Dialogue.objects.filter(pk__in=[written.pk, spoken.pk, bare.pk]).update(state="failed", error_cause="timeout")
+    Dialogue.objects.filter(pk=other.pk).update(state="failed", error_cause="refused")
+
+    moved = dialogues_retry(batch=batch, cause="timeout")
+
+    assert moved == 3
+    assert list(Dialogue.objects.order_by("pk").values_list("state", flat=True)) == [
+        "scripted",
+        "voiced",
+        "briefed",
+        "failed",
+    ]
+
+
+def test_progress_counts_states_failures_cost_and_time_left(django_assert_num_queries):
+    batch = batch_of(count=4)
+    ready, _scripted, failed, _briefed = Dialogue.objects.filter(brief__batch=batch)
+    advance(ready, times=3)
+    Dialogue.objects.filter(pk=failed.pk).update(state="failed", error_cause="timeout", error="No answer.")
+    ProviderCall.objects.create(
+        kind="text", provider="x", request_hash="0", outcome="error", cost="0.25", dialogue=ready
+    )
+
+    with django_assert_num_queries(5):
+        progress = batch_progress(batch=batch, now=timezone.now() + timedelta(minutes=1))
+
+    assert (progress.total, progress.done, progress.failed, progress.waiting) == (4, 1, 1, 2)
+    assert [(f.cause, f.count, f.example) for f in progress.failures] == [("timeout", 1, "No answer.")]
+    assert float(progress.cost) == 0.25
+    assert timedelta(minutes=1.9) < progress.eta < timedelta(minutes=2.2)
+    assert progress.running
+    assert production_now(now=timezone.now())["waiting"] == 2
+
+
+def test_time_left_is_unknown_until_something_is_finished():
+    assert batch_progress(batch=batch_of(), now=timezone.now()).eta is None
+
+
+# --- tasks
+
+
+def test_sweep_brings_a_batch_to_its_end(django_capture_on_commit_callbacks):
+    batch_of(count=2)
+
+    with django_capture_on_commit_callbacks(execute=True):
+        tasks.production_sweep()
+
+    assert set(Dialogue.objects.values_list("state", flat=True)) == {"ready"}
+    assert ProviderCall.objects.filter(kind="voice", outcome="ok").count() == 16
+
+
+def test_sweep_has_the_name_that_the_schedule_calls(settings):
+    assert tasks.production_sweep.name == settings.CELERY_BEAT_SCHEDULE["generation-sweep"]["task"]
+
+
+def test_sweep_hands_out_a_waiting_dialogue_once_until_the_mark_runs_out(monkeypatch):
+    sent, now = [], timezone.now()
+    monkeypatch.setattr(tasks.dialogue_step_io, "delay", sent.append)
+    monkeypatch.setattr(tasks.transaction, "on_commit", lambda call, **_options: call())
+    dialogue = one_briefed()
+
+    tasks.production_sweep()
+    tasks.production_sweep()
+    Dialogue.objects.filter(pk=dialogue.pk).update(lease_until=now - timedelta(seconds=1))
+    tasks.production_sweep()
+
+    assert sent == [dialogue.pk, dialogue.pk]
+
+
+def test_no_more_than_a_bounded_number_wait_at_the_broker(monkeypatch):
+    batch_of(count=5)
+    now = timezone.now()
+
+    first = dialogues_due(now=now, limit=3)
+    Dialogue.objects.filter(pk=first[0].pk).update(lease_owner="queued", lease_until=now + LEASE)
+    second = dialogues_due(now=now, limit=3)
+
+    assert len(first) == 3
+    assert len(second) == 2
+    assert first[0] not in second
+
+
+def test_a_step_that_was_handed_out_twice_is_done_once():
+    dialogue = one_briefed()
+
+    tasks.dialogue_step_io(dialogue.pk)
+    tasks.dialogue_step_io(dialogue.pk)
+    tasks.dialogue_step_io(dialogue.pk)
+    tasks.dialogue_step_io(dialogue.pk)
+
+    assert len(FakeText.calls) == 1
+    assert len(FakeVoice.calls) == 8
+
+
+def test_imported_dialogues_are_never_handed_out():
+    DialogueFactory(state="voiced")
+
+    assert dialogues_due(now=timezone.now()) == []
+
+
+def test_run_finishes_what_is_left_and_waits_for_what_is_put_off():
+    batch = batch_of(count=2)
+    FakeText.script.append(Behaviour.RATE_LIMIT)
+    clock, told = [timezone.now()], []
+
+    def sleep(seconds):
+        clock[0] += timedelta(seconds=10)
+
+    dialogues_run(
+        ids=[d.pk for d in Dialogue.objects.filter(brief__batch=batch)],
+        clock=lambda: clock[0],
+        sleep=sleep,
+        told=told.append,
+    )
+
+    assert set(Dialogue.objects.values_list("state", flat=True)) == {"ready"}
+    assert sorted(told) == list(Dialogue.objects.order_by("pk").values_list("pk", flat=True))
