@@ -8,6 +8,13 @@ from evaluation.selectors.access import (
     study_to_curate_for,
     trial_for,
 )
+from evaluation.selectors.lists import (
+    answers_listed,
+    failures_by_cause,
+    runs_listed,
+    studies_listed,
+    with_sittings,
+)
 from evaluation.selectors.marks import IMPORTED, marks_of
 from evaluation.selectors.named import study_named
 from evaluation.selectors.progress import (
@@ -21,16 +28,21 @@ from evaluation.selectors.progress import (
 __all__ = [
     "IMPORTED",
     "Progress",
+    "answers_listed",
     "dialogue_order",
+    "failures_by_cause",
     "marks_of",
     "outcome_counts",
     "run_for",
+    "runs_listed",
     "sitting_for",
     "sitting_progress",
     "sittings_progress",
+    "studies_listed",
     "studies_open_for",
     "study_for",
     "study_named",
     "study_to_curate_for",
     "trial_for",
+    "with_sittings",
 ]

@@ -1,15 +1,16 @@
 """What can be done with the exam. Every service is keyword-only and never enqueues."""
 
-from evaluation.services.comparisons import comparison_build
+from evaluation.services.comparisons import comparison_build, items_apart
 from evaluation.services.imports import responses_import
 from evaluation.services.responses import response_record
 from evaluation.services.runs import respondent_drive, sitting_advance, study_run
 from evaluation.services.scoring import responses_rescore
-from evaluation.services.sittings import sitting_cancel, sitting_open, trial_next
+from evaluation.services.sittings import sitting_cancel, sitting_open, sitting_resume, trial_next
 from evaluation.services.studies import study_close, study_create
 
 __all__ = [
     "comparison_build",
+    "items_apart",
     "respondent_drive",
     "response_record",
     "responses_import",
@@ -17,6 +18,7 @@ __all__ = [
     "sitting_advance",
     "sitting_cancel",
     "sitting_open",
+    "sitting_resume",
     "study_close",
     "study_create",
     "study_run",

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -22,8 +23,10 @@ from evaluation.models import Respondent, Study
 from evaluation.selectors import marks_of
 
 PEOPLE = "people (mean)"
+HALF = 0.5
 NORMED_METRIC = "acc_traj"
 """The figure that a SEQ is made from, where a benchmark has it."""
+NORMING = frozenset({Respondent.Kind.MODEL.value, Respondent.Kind.IMPORTED.value})
 BY = {"category": "dialogue__category", "language": "dialogue__language", "source": "dialogue__source"}
 
 
@@ -41,22 +44,33 @@ class Row:
         return self.kind == "people"
 
 
+@dataclass(frozen=True)
+class ItemApart:
+    """One item's headline figure for people together and for one respondent."""
+
+    dialogue: int
+    people: float
+    respondent: float
+
+
 def comparison_build(
     *,
     study: Study,
     by: str | None = None,
     filters: Mapping[str, str] | None = None,
-    metrics: Sequence[str] | None = None,
+    pair_metrics: Sequence[str] | None = None,
 ) -> dict[str, Any]:
     """The comparison of everybody who answered, as plain data (see the design, section 5); reads only.
 
-    ``by`` adds the same figures per category, language or source; ``filters`` narrows the items by those. The same study
-    always gives the same figures: every bootstrap is seeded by it.
+    ``by`` adds the same figures per category, language or source; ``filters`` narrows the items by those, ``pair_metrics``
+    the metrics that pairs are compared on (all by default). The same study always gives the same figures: every bootstrap
+    is seeded by it.
     """
     if by is not None and by not in BY:
         raise InvalidInput(f"Unknown grouping {by!r}; known: {', '.join(BY)}.", field="by")
     benchmark = benchmark_get(study.benchmark)
-    chosen = [metric for metric in benchmark.metrics if metrics is None or metric.name in metrics]
+    chosen = list(benchmark.metrics)
+    paired = [metric for metric in chosen if pair_metrics is None or metric.name in pair_metrics]
     items = _items(study, filters or {})
     rows = _rows(study)
     rng = _rng(study)
@@ -72,7 +86,7 @@ def comparison_build(
         "headline": benchmark.headline,
         "items": len(items),
         "respondents": table,
-        "pairs": _pairs(chosen, rows, set(items), rng),
+        "pairs": _pairs(paired, rows, set(items), rng),
         "norm": norm.as_dict() if isinstance(norm, Norm) else {"reason": norm.reason} if norm else None,
     }
     if by is not None:
@@ -81,6 +95,28 @@ def comparison_build(
             benchmark=benchmark, metrics=chosen, rows=rows, items=items, by=by, rng=rng, norm=norm
         )
     return result
+
+
+def items_apart(*, study: Study, respondent: str, filters: Mapping[str, str] | None = None) -> list[ItemApart]:
+    """Items on which people are mostly right and ``respondent`` (a public id) is mostly wrong, widest gap first; reads only."""
+    benchmark = benchmark_get(study.benchmark)
+    metric = next(metric for metric in benchmark.metrics if metric.name == benchmark.headline)
+    rows = {row.uid or row.name: row for row in _rows(study)}
+    people, other = rows.get(PEOPLE), rows.get(respondent)
+    if people is None or other is None:
+        return []
+    items = set(_items(study, filters or {}))
+    theirs = item_figures(other.sheets[0], metric, items)
+    each = [item_figures(sheet, metric, items) for sheet in people.sheets]
+    means = {
+        item: fmean([one[item] for one in each if item in one]) for item in items if any(item in one for one in each)
+    }
+    apart = [
+        ItemApart(item, means[item], theirs[item])
+        for item in means.keys() & theirs.keys()
+        if means[item] > HALF and theirs[item] < HALF
+    ]
+    return sorted(apart, key=lambda one: (one.respondent - one.people, one.dialogue))
 
 
 def _rng(study: Study) -> np.random.Generator:
@@ -120,7 +156,7 @@ def _table(
 ) -> tuple[list[dict[str, Any]], Norm | NoNorm | None]:
     table = [_entry(row, metrics, items, rng) for row in rows]
     table.append(_chance(metrics))
-    norm = _norm(benchmark, table, study.split.manifest_hash)
+    norm = _norm(benchmark, table, study.split.manifest_hash, len(items))
     if norm is not None:
         for entry in table:
             _seq_add(entry, norm)
@@ -189,18 +225,17 @@ def _chance(metrics: Sequence[Metric]) -> dict[str, Any]:
     }
 
 
-def _norm(benchmark: Benchmark, table: Sequence[Mapping[str, Any]], item_set: str) -> Norm | NoNorm | None:
-    """The cohort: every system of the study (not people) and chance, on the whole split or the part looked at."""
+def _norm(benchmark: Benchmark, table: Sequence[Mapping[str, Any]], item_set: str, items: int) -> Norm | NoNorm | None:
+    """The cohort: every model that has answered all the items looked at, and chance. Rules and people are not part of it."""
     if NORMED_METRIC not in {metric.name for metric in benchmark.metrics}:
         return None
+    figures = {entry["name"]: (entry["kind"], entry["estimates"][NORMED_METRIC]) for entry in table}
     values = {
-        entry["name"]: entry["estimates"][NORMED_METRIC].value
-        for entry in table
-        if entry["kind"] not in {"people", "person"} and NORMED_METRIC in entry["estimates"]
+        name: figure.value
+        for name, (kind, figure) in figures.items()
+        if figure.value is not None and (kind == "chance" or (kind in NORMING and figure.n == items))
     }
-    return cohort_norm(
-        {name: value for name, value in values.items() if value is not None}, metric=NORMED_METRIC, item_set=item_set
-    )
+    return cohort_norm(values, metric=NORMED_METRIC, item_set=item_set)
 
 
 def _seq_add(entry: Mapping[str, Any], norm: Norm | NoNorm) -> None:

@@ -36,7 +36,7 @@ def responses_import(
     *,
     study: Study,
     path: Path | str,
-    format: str,
+    format: str,  # noqa: A002 -- the word of the command
     name: str,
     actor: User | None = None,
 ) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from evaluation.backends.base import Clips, Exam, variants_in
 from evaluation.models import Respondent, Response, Sitting, Study, TrialRecord
 from evaluation.services.provenance import git_revision, run_spec_ensure
 from evaluation.services.responses import response_record
-from evaluation.services.sittings import sitting_open, trial_next
+from evaluation.services.sittings import sitting_open, sitting_resume, trial_next
 from generation.selectors import variants_by_uid
 
 LEASE = timedelta(seconds=180)
@@ -75,21 +75,19 @@ def study_run(
             name = f"{name[:100]} {spec.hash[:8]}"
         respondent = Respondent.objects.create(study=study, name=name[:120], kind=one.kind, run_spec=spec)
     for run in range(runs):
-        _sitting_resume(sitting_open(study=study, respondent=respondent, run=run, limit=limit), limit)
+        _go_on(sitting_open(study=study, respondent=respondent, run=run, limit=limit), limit, actor)
     event_record(actor=actor, verb="study_run", entity=study, respondent=respondent.name, run_spec=spec.hash)
     return respondent
 
 
-def _sitting_resume(sitting: Sitting, limit: int | None) -> None:
+def _go_on(sitting: Sitting, limit: int | None, actor: User | None) -> None:
     """Let a stopped sitting go on, and a finished one with a limit that is now larger."""
     larger = sitting.limit is not None and (limit is None or limit > sitting.limit)
     if larger:
         Sitting.objects.filter(pk=sitting.pk).exclude(state=Sitting.State.CANCELLED).update(
             limit=limit, state=Sitting.State.OPEN, finished_at=None
         )
-    Sitting.objects.filter(pk=sitting.pk, state=Sitting.State.OPEN).exclude(error="").update(
-        error="", attempts=0, lease_until=None, lease_holder=""
-    )
+    sitting_resume(sitting=sitting, actor=actor)
 
 
 def respondent_drive(

@@ -8,6 +8,7 @@ from django.utils import timezone
 from eqstudio.benchmarks import benchmark_get
 from eqstudio.benchmarks.base import Answered, Trial
 from eqstudio.errors import Conflict, InvalidInput
+from eqstudio.events import event_record
 from eqstudio.models import User
 from evaluation.domain.order import order_seed, trial_mirror, trial_rng
 from evaluation.models import Respondent, Sitting, Study, TrialRecord
@@ -136,8 +137,23 @@ def sitting_finish(*, sitting: Sitting) -> None:
     sitting.refresh_from_db(fields=["state", "finished_at", "lease_until", "lease_holder"])
 
 
-def sitting_cancel(*, sitting: Sitting) -> bool:
-    """Stop an open sitting; its answers stay. False when it was no longer open."""
+def sitting_cancel(*, sitting: Sitting, actor: User | None = None) -> bool:
+    """Stop an open sitting for good; its answers stay. Writes one Event. False when it was no longer open."""
     moved = Sitting.objects.filter(pk=sitting.pk, state=Sitting.State.OPEN).update(state=Sitting.State.CANCELLED)
     sitting.refresh_from_db(fields=["state"])
+    if moved:
+        event_record(actor=actor, verb="sitting_cancel", entity=sitting)
+    return moved == 1
+
+
+def sitting_resume(*, sitting: Sitting, actor: User | None = None) -> bool:
+    """Let a sitting go on that stopped with an error. Writes one Event. False when there was nothing to resume."""
+    moved = (
+        Sitting.objects.filter(pk=sitting.pk, state=Sitting.State.OPEN)
+        .exclude(error="")
+        .update(error="", attempts=0, lease_until=None, lease_holder="")
+    )
+    sitting.refresh_from_db(fields=["error", "attempts", "lease_until", "lease_holder"])
+    if moved:
+        event_record(actor=actor, verb="sitting_resume", entity=sitting)
     return moved == 1

@@ -1,0 +1,64 @@
+"""What a researcher says about a study and a run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from annotation.models import Split
+from evaluation.backends import backends, evaluators
+
+
+class StudyForm(forms.Form):
+    """A new exam on a frozen split."""
+
+    name = forms.SlugField(
+        label=_("Name"), max_length=80, help_text=_("Letters, digits, hyphens; it stands in commands and addresses.")
+    )
+    split = forms.ModelChoiceField(
+        label=_("Split"), queryset=Split.objects.all(), help_text=_("Its items are what is asked.")
+    )
+    seed = forms.IntegerField(
+        label=_("Seed"),
+        initial=0,
+        help_text=_("Fixes the order of items and options for everybody. Keep 0 if in doubt."),
+    )
+    gate_share = forms.IntegerField(
+        label=_("Share of each clip to be heard, percent"),
+        min_value=0,
+        max_value=100,
+        initial=90,
+        help_text=_("People answer only after they heard this much of every clip."),
+    )
+
+
+class RunForm(forms.Form):
+    """A model that is to sit a study."""
+
+    backend = forms.ChoiceField(
+        label=_("Model"), help_text=_("Rules and blind respondents show what an exam gives away.")
+    )
+    evaluator = forms.ChoiceField(
+        label=_("How questions are put"),
+        initial="mcq",
+        help_text=_("mcq: with sound, as people hear it. text: words only. silence: silence in place of every clip."),
+    )
+    runs = forms.IntegerField(
+        label=_("Runs"),
+        min_value=1,
+        max_value=9,
+        initial=2,
+        help_text=_("Two runs show every item in both orders of its options. Three or more odd runs vote."),
+    )
+    limit = forms.IntegerField(
+        label=_("Only the first items"), required=False, min_value=1, help_text=_("Leave empty to ask all of them.")
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name, choices in (("backend", backends.choices()), ("evaluator", evaluators.choices())):
+            field = self.fields[name]
+            if isinstance(field, forms.ChoiceField):
+                field.choices = choices

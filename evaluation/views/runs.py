@@ -1,0 +1,125 @@
+"""Model runs: begin one, watch it, read what it answered."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from eqstudio.benchmarks.base import Outcome, Trial
+from eqstudio.errors import StudioError
+from evaluation.forms import RunForm
+from evaluation.models import Respondent, Response, Sitting
+from evaluation.selectors import (
+    answers_listed,
+    failures_by_cause,
+    outcome_counts,
+    run_for,
+    runs_listed,
+    sittings_progress,
+    study_to_curate_for,
+)
+from evaluation.services import sitting_cancel, sitting_resume, study_run
+from evaluation.services.scoring import score_that_counts
+from evaluation.tasks import sitting_step
+from generation.views.guards import curating, person
+
+PER_PAGE = 50
+ANSWERS_PER_PAGE = 30
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@curating
+def run_new(request: HttpRequest, uid: str) -> HttpResponse:
+    """Let a model sit a study; the worker begins at once."""
+    study = study_to_curate_for(person(request), uid)
+    form = RunForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            respondent = study_run(study=study, actor=person(request), **form.cleaned_data)
+        except StudioError as error:
+            form.add_error(error.field if error.field in form.fields else None, error.message)
+        else:
+            enqueue(respondent)
+            first = respondent.sittings.order_by("run").first()
+            return redirect("run", first.uid) if first else redirect("runs")
+    return render(request, "evaluation/run_new.html", {"study": study, "form": form})
+
+
+def enqueue(respondent: Respondent) -> None:
+    for pk in respondent.sittings.filter(state=Sitting.State.OPEN).values_list("pk", flat=True):
+        transaction.on_commit(partial(sitting_step.delay, pk))
+
+
+@require_safe
+@curating
+def runs(request: HttpRequest) -> HttpResponse:
+    page = Paginator(runs_listed(), PER_PAGE).get_page(request.GET.get("page"))
+    rows = list(page.object_list)
+    progress = sittings_progress(sittings=rows)
+    return render(
+        request, "evaluation/runs.html", {"page_obj": page, "lines": [(row, progress[row.pk]) for row in rows]}
+    )
+
+
+@require_safe
+@curating
+def run(request: HttpRequest, uid: str) -> HttpResponse:
+    """How far a run is, what failed and why, and every raw answer with what was read from it."""
+    sitting = run_for(person(request), uid)
+    outcome = request.GET.get("outcome", "")
+    outcome = outcome if outcome in set(Outcome) else ""
+    page = Paginator(answers_listed(sitting=sitting, outcome=outcome), ANSWERS_PER_PAGE).get_page(
+        request.GET.get("page")
+    )
+    context = {
+        "sitting": sitting,
+        "study": sitting.respondent.study,
+        "spec": sitting.respondent.run_spec,
+        "progress": sittings_progress(sittings=[sitting])[sitting.pk],
+        "outcomes": outcome_counts(sitting=sitting),
+        "failures": failures_by_cause(sitting=sitting),
+        "outcome": outcome,
+        "page_obj": page,
+        "answers": [_answer(response) for response in page.object_list],
+        "others": sitting.respondent.sittings.exclude(pk=sitting.pk).order_by("run"),
+    }
+    template = "evaluation/run_progress.html" if getattr(request, "htmx", False) else "evaluation/run.html"
+    return render(request, template, context)
+
+
+def _answer(response: Response) -> dict[str, object]:
+    trial = Trial.from_dict(response.trial.shown)
+    return {
+        "response": response,
+        "trial": trial,
+        "score": score_that_counts(response.scores.all()),
+        "readings": len(response.scores.all()),
+    }
+
+
+@require_POST
+@curating
+def run_off(request: HttpRequest, uid: str) -> HttpResponse:
+    """Stop a run for good; its answers stay but are compared no more."""
+    sitting = run_for(person(request), uid)
+    if sitting_cancel(sitting=sitting, actor=person(request)):
+        messages.info(request, _("The run was stopped. Its answers are kept, but no longer compared."))
+    return redirect("run", uid)
+
+
+@require_POST
+@curating
+def run_on(request: HttpRequest, uid: str) -> HttpResponse:
+    """Let a run go on that stopped by itself."""
+    sitting = run_for(person(request), uid)
+    if sitting_resume(sitting=sitting, actor=person(request)):
+        transaction.on_commit(lambda: sitting_step.delay(sitting.pk))
+        messages.success(request, _("The run goes on with the next question."))
+    return redirect("run", uid)

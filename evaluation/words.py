@@ -1,0 +1,127 @@
+"""A comparison in one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from eqstudio.benchmarks.base import Metric
+from evaluation.services.comparisons import PEOPLE
+
+SYSTEMS = frozenset({"model", "imported"})
+SURE = 0.05
+
+
+def metric_label(metric: Metric, language: str) -> str:
+    """The name of a metric in the language of the page."""
+    return metric.label["zh" if language.startswith("zh") else "en"]
+
+
+def comparison_sentence(result: Mapping[str, Any], metric: Metric, label: str) -> str:
+    """Who is ahead, by how much, whether that is more than chance and what this study could have seen."""
+    best = _best(result, metric)
+    if best is None:
+        return _("No model has answered yet.") if _people(result) else _("Nobody has answered yet.")
+    pair = _pair(result, PEOPLE, best["name"], metric.name)
+    if pair is None:
+        return _against_chance(best, metric, label)
+    return _people_against(pair, best["name"], metric, label)
+
+
+def _people_against(pair: Mapping[str, Any], name: str, metric: Metric, label: str) -> str:
+    figure = pair["difference"]
+    if figure["value"] is None:
+        return _("People and %(model)s have not answered the same items yet.") % {"model": name}
+    sign = 1 if metric.higher_is_better else -1
+    ahead = figure["value"] * sign > 0
+    words = {
+        "model": name,
+        "gap": _points(abs(figure["value"])),
+        "metric": label,
+        "p": _p(pair["p_holm"]),
+        "mde": _points(pair["mde"] or 0.0),
+    }
+    if figure["lo"] is None:
+        return (
+            _("On %(metric)s, people and %(model)s differ by %(gap)s points on a single item: too little to say more.")
+            % words
+        )
+    low, high = sorted((abs(figure["lo"]), abs(figure["hi"])))
+    if pair["p_holm"] is None or pair["p_holm"] >= SURE or figure["lo"] * figure["hi"] <= 0:
+        words |= {"lo": _points(figure["lo"]), "hi": _points(figure["hi"])}
+        return (
+            _(
+                "People and the best model, %(model)s, cannot be told apart on %(metric)s: people minus model is between %(lo)s and "
+                "%(hi)s points (Holm p %(p)s). This study can see %(mde)s points."
+            )
+            % words
+        )
+    words |= {"lo": _points(low), "hi": _points(high)}
+    if ahead:
+        return (
+            _(
+                "People are ahead of the best model, %(model)s, by %(gap)s points (%(lo)s to %(hi)s) on %(metric)s; Holm p %(p)s. "
+                "This study can see %(mde)s points."
+            )
+            % words
+        )
+    return (
+        _(
+            "The best model, %(model)s, is ahead of people by %(gap)s points (%(lo)s to %(hi)s) on %(metric)s; Holm p %(p)s. "
+            "This study can see %(mde)s points."
+        )
+        % words
+    )
+
+
+def _against_chance(best: Mapping[str, Any], metric: Metric, label: str) -> str:
+    figure = best["estimates"][metric.name]
+    words = {"model": best["name"], "metric": label, "value": _points(figure["value"])}
+    if figure["lo"] is None or metric.chance is None:
+        return _("No person has answered yet. The best model is %(model)s with %(value)s %% on %(metric)s.") % words
+    words |= {"lo": _points(figure["lo"]), "hi": _points(figure["hi"]), "chance": _points(metric.chance)}
+    if figure["lo"] > metric.chance:
+        return (
+            _(
+                "No person has answered yet. The best model is %(model)s with %(value)s %% (%(lo)s to %(hi)s) on %(metric)s, "
+                "more than guessing gives (%(chance)s %%)."
+            )
+            % words
+        )
+    return (
+        _(
+            "No person has answered yet. The best model is %(model)s with %(value)s %% (%(lo)s to %(hi)s) on %(metric)s, which "
+            "guessing (%(chance)s %%) could also give."
+        )
+        % words
+    )
+
+
+def _best(result: Mapping[str, Any], metric: Metric) -> Mapping[str, Any] | None:
+    known = [
+        entry
+        for entry in result["respondents"]
+        if entry["kind"] in SYSTEMS and entry["estimates"][metric.name]["value"] is not None
+    ]
+    pick = max if metric.higher_is_better else min
+    return pick(known, key=lambda entry: entry["estimates"][metric.name]["value"]) if known else None
+
+
+def _people(result: Mapping[str, Any]) -> bool:
+    return any(entry["name"] == PEOPLE for entry in result["respondents"])
+
+
+def _pair(result: Mapping[str, Any], a: str, b: str, metric: str) -> Mapping[str, Any] | None:
+    return next((pair for pair in result["pairs"] if (pair["a"], pair["b"], pair["metric"]) == (a, b, metric)), None)
+
+
+def _points(share: float) -> str:
+    return f"{100 * share:.0f}"
+
+
+def _p(p: float | None) -> str:
+    if p is None:
+        return "–"
+    return "< 0.001" if p < 0.001 else f"= {p:.3f}"  # noqa: PLR2004 -- below this the digits mean nothing
