@@ -29,6 +29,7 @@ def listen_words() -> dict[str, str]:
         "position": _("{label}: position. Space plays and pauses, arrow keys move."),
         "of": _("{now} of {all}"),
         "heard": _("heard"),
+        # xgettext:no-python-format
         "heardShare": _("{percent} % heard"),
         "speed": _("Speed {rate}, change"),
         "loop": _("Repeat {label}"),
