@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from django.urls import NoReverseMatch, reverse
+from django.urls import reverse
 from django.utils.functional import SimpleLazyObject
 from django.utils.translation import gettext_lazy as _
 
@@ -77,17 +77,14 @@ def rail_for(user: User, path: str) -> list[dict[str, Any]]:
     """The rail of ``user``, with the entry of ``path`` marked; empty groups are left out."""
     groups = []
     for label, entries in RAIL:
-        shown = [line for entry in entries if entry.predicate(user) and (line := _line(entry, path))]
+        shown = [_line(entry, path) for entry in entries if entry.predicate(user)]
         if shown:
             groups.append({"label": label, "entries": shown})
     return groups
 
 
-def _line(entry: Entry, path: str) -> dict[str, Any] | None:
-    try:
-        href = reverse(entry.url_name)
-    except NoReverseMatch:
-        return None
+def _line(entry: Entry, path: str) -> dict[str, Any]:
+    href = reverse(entry.url_name)
     below = href != "/" and any(path.startswith(start) for start in (href, *entry.also))
     current = "page" if path == href else "true" if below else ""
     return {"href": href, "letter": entry.letter, "label": entry.label, "current": current}
