@@ -1,9 +1,9 @@
 """An OpenAI-compatible server for tests: it records what it is asked and misbehaves on request.
 
-    with OpenAIServer() as server:
-        server.script(Reply.text("A"), Reply.rate_limited(after=0.1), Reply.error(500))
-        ...                              # one reply per request, then the default for the path
-        server.requests[-1].json["messages"]
+with OpenAIServer() as server:
+    server.script(Reply.text("A"), Reply.rate_limited(after=0.1), Reply.error(500))
+    ...                              # one reply per request, then the default for the path
+    server.requests[-1].json["messages"]
 """
 
 from __future__ import annotations
@@ -39,7 +39,12 @@ class Recorded:
     @property
     def audio(self) -> list[bytes]:
         """The clips inside a chat request, decoded."""
-        parts = [part for message in self.json["messages"] if isinstance(message["content"], list) for part in message["content"]]
+        parts = [
+            part
+            for message in self.json["messages"]
+            if isinstance(message["content"], list)
+            for part in message["content"]
+        ]
         return [base64.b64decode(part["input_audio"]["data"]) for part in parts if part["type"] == "input_audio"]
 
     @property
@@ -48,7 +53,9 @@ class Recorded:
         found = []
         for message in self.json["messages"]:
             content = message["content"]
-            found += [content] if isinstance(content, str) else [part["text"] for part in content if part["type"] == "text"]
+            found += (
+                [content] if isinstance(content, str) else [part["text"] for part in content if part["type"] == "text"]
+            )
         return found
 
     @property

@@ -19,6 +19,7 @@ FRAME_S = 0.040
 HOP_S = 0.010
 F0_MIN_HZ = 70.0
 F0_MAX_HZ = 400.0
+PITCH_RATE_HZ = 12_000
 VOICING = 0.5
 GATE_DB = 35.0
 PEAK_SLICES = 400
@@ -26,6 +27,7 @@ LOUDNESS_BLOCK_S = 0.4
 FLOOR_DB = -120.0
 _CHUNK_FRAMES = 2048
 _CLOSE_TO_BEST = 0.9
+_QUIET = 1e-6
 
 PAIR_SCALES = {
     "pitch_st": 4.0,
@@ -87,7 +89,7 @@ def measure(samples: npt.NDArray[np.floating], rate: int) -> Measures:
     frames = _framed(signal, rate)
     levels = np.sqrt(np.mean(frames**2, axis=1))
     active = _active(levels)
-    f0 = _pitch_track(frames[active], rate)
+    f0 = _pitch_of(signal, rate, active)
     return Measures(
         frames=len(signal),
         sample_rate=rate,
@@ -142,24 +144,34 @@ def _active(levels: Samples) -> npt.NDArray[np.bool_]:
     return (levels >= gate) & (levels > 10 ** (FLOOR_DB / 20))
 
 
-def _pitch_track(frames: Samples, rate: int) -> Samples:
-    """F0 of the voiced frames among ``frames``, by normalised autocorrelation through the FFT, in chunks."""
+def _pitch_of(signal: Samples, rate: int, active: npt.NDArray[np.bool_]) -> Samples:
+    """F0 of the active frames, on a signal thinned to 12 kHz or a little more: pitch needs no treble."""
+    step = max(1, rate // PITCH_RATE_HZ)
+    thin = signal[: signal.size // step * step].reshape(-1, step).mean(axis=1) if signal.size >= step else signal
+    frames = _framed(thin, rate // step)
+    shared = min(len(frames), active.size)
+    return _pitch_track(frames[:shared][active[:shared]], rate / step)
+
+
+def _pitch_track(frames: Samples, rate: float) -> Samples:
+    """F0 of the voiced frames among ``frames``, by normalised autocorrelation through the FFT, in chunks of bounded memory."""
     found = [_pitch_chunk(frames[at : at + _CHUNK_FRAMES], rate) for at in range(0, len(frames), _CHUNK_FRAMES)]
     return np.concatenate(found) if found else np.zeros(0)
 
 
-def _pitch_chunk(frames: Samples, rate: int) -> Samples:
+def _pitch_chunk(frames: Samples, rate: float) -> Samples:
     length = frames.shape[1]
     shortest, longest = max(1, math.floor(rate / F0_MAX_HZ)), min(length - 2, math.ceil(rate / F0_MIN_HZ))
     if longest <= shortest:
         return np.zeros(0)
-    window = np.hanning(length + 2)[1:-1]
-    size = 1 << (2 * length - 1).bit_length()
-    correlation = _autocorrelation((frames - frames.mean(axis=1, keepdims=True)) * window, size, longest + 2)
-    # The window's own autocorrelation is divided out, so that long lags are not at a disadvantage.
-    bias = _autocorrelation(window[None, :], size, longest + 2)[0]
-    energy = correlation[:, :1]
-    normal = np.divide(correlation, energy, out=np.zeros_like(correlation), where=energy > 0) / (bias / bias[0])
+    signal = frames - frames.mean(axis=1, keepdims=True)
+    correlation = _autocorrelation(signal, 1 << (2 * length - 1).bit_length(), longest + 2)
+    # Each lag is normalised by the energy of the two stretches it compares, so that a swelling sound has no octave below.
+    energy = np.cumsum(signal**2, axis=1)
+    lagged = np.arange(longest + 2)
+    heads, tails = energy[:, length - 1 - lagged], energy[:, -1:] - np.where(lagged, energy[:, lagged - 1], 0.0)
+    scale = np.sqrt(heads * np.maximum(tails, 0.0))
+    normal = np.divide(correlation, scale, out=np.zeros_like(correlation), where=scale > _QUIET * energy[:, -1:])
     lags = normal[:, shortest - 1 : longest + 2] if shortest > 1 else normal[:, shortest : longest + 2]
     first = shortest - 1 if shortest > 1 else shortest
     return _refine(lags, first, rate)
@@ -169,7 +181,7 @@ def _autocorrelation(frames: Samples, size: int, lags: int) -> Samples:
     return np.asarray(np.fft.irfft(np.abs(np.fft.rfft(frames, size)) ** 2, size)[:, :lags])
 
 
-def _refine(lags: Samples, first: int, rate: int) -> Samples:
+def _refine(lags: Samples, first: int, rate: float) -> Samples:
     """Fit a parabola to every local maximum, then take the earliest top close to the best one (no octave below)."""
     left, middle, right = lags[:, :-2], lags[:, 1:-1], lags[:, 2:]
     is_peak = (middle >= left) & (middle > right)

@@ -19,12 +19,17 @@ _READ_AS_NUMBER = 5
 
 def normalise(text: str, language: str) -> str:
     """``text`` as it is compared: English in normal words, Chinese as simplified characters without spaces."""
-    return _chinese(text) if language == "zh" else str(_english()(text)).strip()
+    return _chinese(text) if language == "zh" else _spoken_english(text)
 
 
 def is_empty(text: str, language: str) -> bool:
     """Whether nothing is left to compare."""
     return not normalise(text, language)
+
+
+def _spoken_english(text: str) -> str:
+    words = str(_english()(text)).split()
+    return " ".join(word for word in words if any(char.isalnum() for char in word))
 
 
 def _chinese(text: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import IO, TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from django.conf import settings
 from django.core.files.storage import default_storage
@@ -11,7 +11,7 @@ from django.http import HttpResponse, HttpResponseRedirect, StreamingHttpRespons
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from eqstudio.blobs import blob_key
+from eqstudio.blobs import blob_key, blob_open
 from eqstudio.errors import NotFound
 from generation.media import clip_for_ticket, token_etag
 
@@ -70,6 +70,8 @@ def _handed_over(clip: Clip) -> HttpResponseBase | None:
 def _served(request: HttpRequest, clip: Clip, etag: str) -> HttpResponseBase:
     if request.headers.get("If-None-Match") == etag:
         return HttpResponse(status=304)
+    if not default_storage.exists(blob_key(clip.sha256)):
+        raise NotFound("The sound of this clip is missing from the store. Tell whoever runs the studio.")
     try:
         wanted = range_wanted(
             header=request.headers.get("Range"), condition=request.headers.get("If-Range"), etag=etag, size=clip.size
@@ -84,7 +86,7 @@ def _served(request: HttpRequest, clip: Clip, etag: str) -> HttpResponseBase:
     if request.method == "HEAD":
         body = HttpResponse(content_type=clip.media_type)
     else:
-        body = StreamingHttpResponse(_blocks(_opened(clip), part), content_type=clip.media_type)
+        body = StreamingHttpResponse(_blocks(clip.sha256, part), content_type=clip.media_type)
     if wanted:
         body.status_code = 206
         body["Content-Range"] = f"bytes {part.first}-{part.last}/{clip.size}"
@@ -112,15 +114,9 @@ def range_wanted(*, header: str | None, condition: str | None, etag: str, size: 
     return ByteRange(max(0, size - int(last)), size - 1)
 
 
-def _opened(clip: Clip) -> IO[bytes]:
-    try:
-        return default_storage.open(blob_key(clip.sha256), "rb")  # type: ignore[return-value]
-    except FileNotFoundError as error:
-        raise NotFound("The sound of this clip is missing from the store. Tell whoever runs the studio.") from error
-
-
-def _blocks(handle: IO[bytes], part: ByteRange) -> Iterator[bytes]:
-    with handle:
+def _blocks(sha256: str, part: ByteRange) -> Iterator[bytes]:
+    """The bytes of ``part``; the file is opened with the first block, so an answer nobody reads holds nothing open."""
+    with blob_open(sha256) as handle:
         handle.seek(part.first)
         left = part.size
         while left > 0 and (block := handle.read(min(BLOCK, left))):

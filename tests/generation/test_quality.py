@@ -1,0 +1,160 @@
+"""Which clips are fit to be judged."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from generation.domain.acoustics import measure
+from generation.domain.normalise import normalise, number_spoken
+from generation.domain.quality import Thresholds, cer, finding_undecodable, findings, pair_findings, wer
+from tests.audio import RATE, clipped, cut_off, silence, speechlike
+
+GOOD = measure(speechlike(seconds=2), RATE)
+LINE = "I am sorry, that must have been hard."
+
+
+def failed(measures, **rest):
+    checked = findings(measures=measures, **{"text": LINE, "language": "en", "transcript": LINE, **rest})
+    return [finding.check_name for finding in checked if not finding.passed]
+
+
+def test_a_good_clip_passes_every_check():
+    checked = findings(measures=GOOD, text=LINE, language="en", transcript="I'm sorry that must've been hard")
+    assert [(finding.check_name, finding.passed) for finding in checked] == [
+        ("decodable", True),
+        ("duration", True),
+        ("silence", True),
+        ("clipping", True),
+        ("tail", True),
+        ("transcript", True),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("samples", "expected"),
+    [
+        (speechlike(seconds=0.2)[1600:4400], ["duration", "tail"]),
+        (silence(), ["silence", "tail"][:1]),
+        (0.0005 * speechlike(), ["silence"]),
+        (clipped(speechlike()), ["clipping"]),
+        (cut_off(speechlike(), keep=0.78), ["tail"]),
+    ],
+    ids=["too short", "silent", "too quiet", "clipped", "cut off"],
+)
+def test_a_planted_defect_is_found(samples, expected):
+    assert failed(measure(samples, RATE)) == expected
+
+
+def test_a_long_clip_names_the_upper_limit():
+    (finding,) = [
+        found
+        for found in findings(measures=measure(speechlike(seconds=61), RATE), text=LINE, language="en")
+        if not found.passed
+    ]
+    assert (finding.check_name, finding.threshold) == ("duration", 60.0)
+
+
+@pytest.mark.parametrize(
+    ("heard", "passed"),
+    [(LINE, True), ("i am sorry that must have been HARD", True), ("I am sorry that must be hard", False), ("", False)],
+)
+def test_transcript_check_allows_five_percent(heard, passed):
+    finding = findings(measures=GOOD, text=LINE, language="en", transcript=heard)[-1]
+    assert (finding.check_name, finding.passed, finding.threshold) == ("transcript", passed, 0.05)
+
+
+def test_transcript_of_a_line_without_words_is_undefined_not_perfect():
+    finding = findings(measures=GOOD, text="…", language="en", transcript="thank you")[-1]
+    assert (finding.passed, finding.value) == (False, None)
+
+
+def test_no_transcriber_means_no_transcript_check():
+    checked = findings(measures=GOOD, text=LINE, language="en", transcript=None)
+    assert "transcript" not in [finding.check_name for finding in checked]
+
+
+def test_chinese_is_held_to_characters():
+    finding = findings(measures=GOOD, text="没关系，谁都会犯错。", language="zh", transcript="沒關係 誰都會犯錯")[-1]
+    assert (finding.passed, finding.value, finding.detail["metric"]) == (True, 0.0, "cer")
+
+
+def test_thresholds_are_a_parameter():
+    strict = Thresholds(transcript_error={"en": 0.0, "zh": 0.0})
+    finding = findings(measures=GOOD, text="没关系", language="zh", transcript="没关西", thresholds=strict)[-1]
+    assert finding.passed is False
+    assert finding.value == pytest.approx(1 / 3)
+
+
+def test_undecodable_is_a_finding_with_the_reason():
+    finding = finding_undecodable("The decoder crashed on a.wav; the file was refused.")
+    assert (finding.check_name, finding.passed, finding.message) == (
+        "decodable",
+        False,
+        "The decoder crashed on a.wav; the file was refused.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("reference", "heard", "expected"),
+    [
+        ("Dr. Smith won't pay $20, I'm sure!", "doctor smith will not pay 20 dollars i am sure", 0.0),
+        ("the cat sat", "the cat sat", 0.0),
+        ("the cat sat", "the cat", 1 / 3),
+        ("", "a b", None),
+        ("?!", "a b", None),
+    ],
+)
+def test_wer(reference, heard, expected):
+    assert wer(reference, heard) == (pytest.approx(expected) if expected is not None else None)
+
+
+def test_cer_folds_script_digits_and_punctuation():
+    assert cer("他有42本书，两千零五块。", "他有四十二本書 2005塊") == 0.0
+
+
+@pytest.mark.parametrize(
+    ("digits", "spoken"),
+    [
+        ("0", "零"),
+        ("7", "七"),
+        ("10", "十"),
+        ("42", "四十二"),
+        ("105", "一百零五"),
+        ("110", "一百一十"),
+        ("2000", "二千"),
+        ("13800", "一三八零零"),
+        ("007", "零零七"),
+    ],
+)
+def test_numbers_are_spoken(digits, spoken):
+    assert number_spoken(digits) == spoken
+
+
+@given(st.text(max_size=60), st.sampled_from(["en", "zh"]))
+def test_normalising_twice_changes_nothing_more_for_its_own_alphabet(text, language):
+    once = normalise(text, language)
+    assert once == once.strip()
+    assert wer(text, text, language) in (None, 0.0)
+
+
+def test_a_pair_that_differs_passes():
+    high = measure(speechlike(hz=180, spread=3, seconds=2.4), RATE)
+    low = measure(speechlike(hz=140, spread=0.5, seconds=1.9), RATE)
+    assert [(finding.check_name, finding.passed) for finding in pair_findings(first=high, second=low)] == [
+        ("distinctiveness", True),
+        ("loudness match", True),
+    ]
+
+
+def test_a_pair_of_equals_is_not_distinct():
+    distinct, match = pair_findings(first=GOOD, second=GOOD)
+    assert (distinct.passed, distinct.value, match.passed) == (False, 0.0, True)
+    assert set(distinct.detail.values()) == {0.0}
+
+
+def test_a_pair_that_only_differs_in_loudness_is_told():
+    match = pair_findings(first=GOOD, second=measure(0.3 * speechlike(seconds=2), RATE))[1]
+    assert match.passed is False
+    assert match.value == pytest.approx(10.46, abs=0.1)
