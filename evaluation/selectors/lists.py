@@ -26,7 +26,7 @@ def studies_listed(user: User) -> QuerySet[Study]:
     return found.annotate(
         people=Count("respondents", filter=Q(respondents__kind=Respondent.Kind.PERSON)),
         systems=Count("respondents", filter=~Q(respondents__kind=Respondent.Kind.PERSON)),
-    )
+    ).order_by("-created", "-pk")
 
 
 def with_sittings(*, studies: list[Study], user: User) -> list[StudyLine]:
