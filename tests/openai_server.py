@@ -178,21 +178,26 @@ def _handler(server: OpenAIServer) -> type[BaseHTTPRequestHandler]:
             self._json({"object": "list", "data": models})
 
         def do_POST(self) -> None:
-            reply = self._take(self.rfile.read(int(self.headers.get("content-length", 0))))
+            body = self.rfile.read(int(self.headers.get("content-length", 0)))
+            reply = self._take(body)
             time.sleep(reply.delay_s)
             if reply.close:
                 self.close_connection = True
-                return
-            if reply.status != 200:
+            elif reply.status != 200:
                 self._error(reply)
-            elif self.path.endswith("/chat/completions"):
-                self._json(_completion(server.requests[-1].json["model"], reply))
-            elif self.path.endswith("/audio/speech"):
-                self._send(200, reply.payload or wav(speechlike(seconds=1.0)), "audio/wav", {})
-            elif self.path.endswith("/audio/transcriptions"):
-                self._json({"text": reply.content or ""})
             else:
-                self._error(Reply.error(404))
+                self._good(reply, body)
+
+        def _good(self, reply: Reply, body: bytes) -> None:
+            match self.path.removeprefix("/v1"):
+                case "/chat/completions":
+                    self._json(_completion(json.loads(body)["model"], reply))
+                case "/audio/speech":
+                    self._send(200, reply.payload or wav(speechlike(seconds=1.0)), "audio/wav", {})
+                case "/audio/transcriptions":
+                    self._json({"text": reply.content or ""})
+                case _:
+                    self._error(Reply.error(404))
 
         def _take(self, body: bytes) -> Reply:
             headers = {name.lower(): value for name, value in self.headers.items()}
