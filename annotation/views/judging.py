@@ -27,7 +27,8 @@ SCENARIO_KEYS = ("title", "context")
 @dataclass(frozen=True)
 class Slot:
     """One rendition as shown: under a letter when it is judged, under its speaker when it is context. ``group`` is
-    shared by those that are compared."""
+    shared by those that are compared.
+    """
 
     name: str
     letter: str
@@ -178,6 +179,7 @@ def judge_words() -> dict[str, str]:
         "comment": _("Say the reason in the comment"),
         "submit": _("Submit"),
         "sending": _("Saving…"),
+        "waiting": _("Waiting to be sent"),
         "saved": _("draft saved {time}"),
         "savedHere": _("draft kept in this browser {time}"),
         "reserved": _("reserved until {time}"),

@@ -29,7 +29,7 @@ def listen_words() -> dict[str, str]:
         "position": _("{label}: position. Space plays and pauses, arrow keys move."),
         "of": _("{now} of {all}"),
         "heard": _("heard"),
-        # xgettext:no-python-format
+        # xgettext:no-python-format -- a share, nothing to fill in
         "heardShare": _("{percent} % heard"),
         "speed": _("Speed {rate}, change"),
         "loop": _("Repeat {label}"),

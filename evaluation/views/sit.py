@@ -145,6 +145,7 @@ def _question(record: TrialRecord) -> dict[str, Any]:
     return {
         "record": record,
         "trial": trial,
+        "scenario": trial.scenario.splitlines(),
         "question": question,
         "anchors": anchors,
         "segments": [
@@ -200,6 +201,7 @@ def sit_words() -> dict[str, str]:
         "write": _("Write an answer"),
         "submit": _("Submit"),
         "sending": _("Saving…"),
+        "waiting": _("Waiting to be sent"),
         "wait": _("Your answer is kept in this browser. The next question comes when it has been sent."),
         "failed": _("That did not work: {message} What you entered is kept."),
         "notHeard": _("If {what} cannot be played here, you can go on without an answer. It is counted as not heard."),

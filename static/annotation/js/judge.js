@@ -110,7 +110,10 @@ function refresh() {
     slot.querySelector(".judge-grades").disabled = item.sent || Boolean(clip && !clip.done);
     slot.classList.toggle("is-done", Boolean(item.grades[slot.dataset.uid]));
   }
-  $("#judge-reasons").hidden = item.verdict !== "reject";
+  const reasons = $("#judge-reasons");
+  const appears = reasons.hidden && item.verdict === "reject";
+  reasons.hidden = item.verdict !== "reject";
+  if (appears) reasons.scrollIntoView({ block: "nearest" });
   const open = missing();
   const button = $("#judge-submit");
   button.setAttribute("aria-disabled", String(item.sent || open.length > 0));
@@ -221,7 +224,9 @@ async function submit() {
   const body = { assignment, client_key: key, verdict, grades, reasons, comment, heard, active_ms: activeMs };
   if (verdict !== "reject") body.reasons = [];
   await outbox.put({ key, url: page.dataset.submit, body, draft: assignment });
-  if (item?.sent && item.assignment === assignment) tell(words.wait);
+  if (!item?.sent || item.assignment !== assignment) return;
+  $("#judge-submit-text").textContent = words.waiting;
+  tell(words.wait);
 }
 
 function onStored(entry, data) {

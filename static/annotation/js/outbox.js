@@ -6,6 +6,7 @@ import { fill, make, wordsFrom } from "../../eqstudio/js/listen-core.js";
 const FIRST_WAIT_MS = 2000;
 const LONGEST_WAIT_MS = 60000;
 const TIMEOUT_MS = 20000;
+const DRAFT_LIFE_MS = 14 * 24 * 3600 * 1000;
 
 export const words = wordsFrom("outbox-words", {
   waitingOne: "Not saved yet: 1 answer waits here.",
@@ -109,9 +110,11 @@ class Shelf {
   }
 }
 
-/** Drafts of one person in this browser, newest wins over what the server has. */
-export function draftShelf(user) {
-  return new Shelf(`eqstudio.draft.${user}.`);
+/** Drafts of one person in this browser. Those that nobody came back to in two weeks are let go. */
+function draftShelf(user) {
+  const shelf = new Shelf(`eqstudio.draft.${user}.`);
+  for (const [key, draft] of shelf.all()) if (!(draft.at > Date.now() - DRAFT_LIFE_MS)) shelf.remove(key);
+  return shelf;
 }
 
 export class Outbox {

@@ -88,13 +88,10 @@ class Clip {
       text: "\u21BB",
     });
     this.message = make("div", { class: "clip-message", role: "status" });
-    this.element.replaceChildren(
-      this.playButton,
-      this.wave,
-      make("span", { class: "clip-figures" }, this.time, this.heardText),
-      make("span", { class: "clip-tools" }, this.rateButton, this.loopButton),
-      this.message,
-    );
+    const figures = make("span", { class: "clip-figures" }, this.time, this.heardText);
+    const tools = make("span", { class: "clip-tools" }, this.rateButton, this.loopButton);
+    const body = make("div", { class: "clip-body" }, this.playButton, this.wave, figures, tools, this.message);
+    this.element.replaceChildren(body);
     this.element.classList.add("is-ready");
   }
 

@@ -77,7 +77,7 @@ function keep() {
   keepTimer = null;
   if (!question || question.sent) return;
   const { trial, number, sent, ...draft } = question;
-  drafts.put(trial, draft);
+  drafts.put(trial, { ...draft, at: Date.now() });
 }
 
 place.addEventListener("input", (event) => {
@@ -140,7 +140,9 @@ async function send(said) {
     active_ms: activeMs,
   };
   await outbox.put({ key, url: page.dataset.answer, body: { trial, client_key: key, heard, paradata, ...said }, draft: trial });
-  if (question?.sent && question.trial === trial) tell(words.wait);
+  if (!question?.sent || question.trial !== trial) return;
+  $("#sit-submit-text").textContent = words.waiting;
+  tell(words.wait);
 }
 
 function onStored(entry, data) {
