@@ -5,9 +5,12 @@ import itertools
 import math
 import struct
 import wave
+from random import Random
 
 import factory
 
+from eqstudio.benchmarks import benchmark_get
+from eqstudio.benchmarks.base import BriefSpec
 from eqstudio.blobs import blob_put
 from generation.domain.lifecycle import DialogueState
 from generation.models import Clip, Corpus, Dialogue, Turn, Variant
@@ -125,24 +128,26 @@ def emosbench_dialogue(*, voiced=True, **fields) -> Dialogue:
     dialogue = DialogueFactory(
         **{
             "benchmark": "emosbench",
-            "category": "BAP",
+            "category": "bap",
             "scenario": {"context": "A caller speaks to a service desk."},
             **fields,
         }
     )
     turn_make(dialogue, 1, "context", "speaker1", [("only", f"Input of dialogue {dialogue.pk}.")], voiced=voiced)
-    replies = [(f"grade{grade}", f"Reply {grade} of dialogue {dialogue.pk}.", grade) for grade in range(1, 5)]
-    turn_make(dialogue, 2, "response", "speaker2", replies, voiced=voiced)
+    replies = [(str(grade), f"Reply {grade} of dialogue {dialogue.pk}.", grade) for grade in range(1, 5)]
+    turn_make(dialogue, 2, "response", "responder", replies, voiced=voiced)
     return dialogue
 
 
 def echomind_dialogue(*, voiced=True, **fields) -> Dialogue:
-    """One line as target, neutral and alternative delivery."""
-    dialogue = DialogueFactory(
-        **{"benchmark": "echomind", "category": "cough", "scenario": {"topic": "health"}, **fields}
-    )
-    text = f"I will come at noon, dialogue {dialogue.pk}."
-    turn_make(
-        dialogue, 1, "critical", "speaker1", [("target", text), ("neutral", text), ("alternative", text)], voiced=voiced
-    )
+    """One line as target, neutral and alternative delivery, with the questions that the benchmark makes of it."""
+    values = {"benchmark": "echomind", "category": "cough", "language": "en", **fields}
+    benchmark = benchmark_get("echomind")
+    brief = BriefSpec(benchmark.category(values["category"]), values["language"], "negative", "health")
+    script = benchmark.script_schema.model_validate(benchmark.script_example(brief, Random(next(_serial))))
+    written = benchmark.script_read(script, brief)
+    dialogue = DialogueFactory(**{"scenario": written.scenario, "extras": written.extras, **values})
+    for turn in written.turns:
+        said = [(variant.label, variant.text) for variant in turn.variants]
+        turn_make(dialogue, turn.position, turn.role, turn.speaker, said, voiced=voiced)
     return dialogue

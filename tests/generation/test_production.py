@@ -110,7 +110,11 @@ def test_all_categories_are_wanted_when_none_is_named():
 
 @pytest.mark.parametrize(
     ("benchmark", "category", "language", "clips"),
-    [("speecheq", "interpersonal_empathy", "en", 8), ("speecheq", "stress_management_optimism", "zh", 8)],
+    [
+        ("speecheq", "interpersonal_empathy", "en", 8),
+        ("speecheq", "stress_management_optimism", "zh", 8),
+        ("emosbench", "bap", "zh", 5),
+    ],
 )
 def test_a_brief_becomes_a_dialogue_that_can_be_heard(benchmark, category, language, clips):
     dialogue = one_briefed(benchmark=benchmark, category=category, language=language)
