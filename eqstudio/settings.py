@@ -167,7 +167,7 @@ if REDIS_URL or BROKER_EMBEDDED == "redis":
         "global_keyprefix": BROKER_PREFIX,
     }
 else:
-    CELERY_BROKER_URL = "filesystem://"
+    CELERY_BROKER_URL = "filesystem://localhost//"
     CELERY_BROKER_TRANSPORT_OPTIONS = broker_files(DATA_DIR)
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1

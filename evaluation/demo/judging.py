@@ -75,7 +75,7 @@ def item_seed(dialogue: Dialogue) -> str:
 
 def verdict_of(seed: str, rng: Random) -> str:
     """Most items are good, some divide the listeners, a few are poor; which is which hangs on the item alone."""
-    quality = Random(f"quality/{seed}").random()  # noqa: S311 -- as above
+    quality = Random(f"quality3/{seed}").random()  # noqa: S311 -- as above
     if quality < GOOD_SHARE:
         keeps = 0.95
     elif quality < GOOD_SHARE + CONTESTED_SHARE:

@@ -11,7 +11,9 @@ LONGEST_EXAM = 60
 
 
 def right_letters(benchmark: Benchmark, item: ItemView, trial: Trial) -> list[str]:
-    """The letters that the scorer calls right."""
+    """The letters that the scorer calls right; none where no letter is asked for."""
+    if trial.kind not in (TrialKind.CHOICE, TrialKind.MCQ):
+        return []
     letters = [option.letter for option in trial.options]
     return [letter for letter in letters if benchmark.score(item, trial, Parsed(Outcome.ANSWERED, letter)).correct]
 
@@ -28,15 +30,21 @@ def variant_grades(benchmark: Benchmark, item: ItemView) -> dict[str, int]:
     answers: list[Answered] = []
     while (trial := benchmark.next_trial(item, answers, Random(0))) and len(answers) < LONGEST_EXAM:  # noqa: S311 -- an order, no secret
         right = right_letters(benchmark, item, trial)
-        for option in trial.options:
-            if option.variant:
-                grades[option.variant] = BEST if option.letter in right else WORST + 1
         gold = gold_grade(benchmark, item, trial) if trial.kind == TrialKind.GRADE else None
-        heard = [segment.variant for segment in trial.context if segment.variant]
-        if gold is not None and heard:
-            grades[heard[-1]] = min(BEST, max(WORST, round(gold)))
+        if gold is not None:
+            grades |= dict.fromkeys(_graded(trial), min(BEST, max(WORST, round(gold))))
+        for option in trial.options:
+            if option.variant and right:
+                grades[option.variant] = BEST if option.letter in right else WORST + 1
         answers.append(Answered(trial, _answer(trial, right, gold)))
     return grades
+
+
+def _graded(trial: Trial) -> list[str]:
+    """The clip that a grade question is about: the one option, or else the last line heard."""
+    options = [option.variant for option in trial.options if option.variant]
+    context = [segment.variant for segment in trial.context if segment.variant]
+    return options or context[-1:]
 
 
 def _answer(trial: Trial, right: list[str], gold: float | None) -> Parsed:

@@ -101,6 +101,8 @@ class Command(BaseCommand):
         document = json.loads(done.stdout or "{}")
         if done.returncode != 0:
             self._say(f"The demo was not loaded: {document.get('error', 'see above')}. The studio itself runs.")
+        for message in document.get("missing", []):
+            self._say(message)
         return list(document.get("people", []))
 
     def _announce(self, address: str, people: list[dict[str, str]], *, as_json: bool) -> None:
