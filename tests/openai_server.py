@@ -133,8 +133,8 @@ class OpenAIServer:
         self.default = Reply.text("A")
         self._script: deque[Reply] = deque()
         self._lock = threading.Lock()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
-        self._server.daemon_threads = True
+        self._server = _Listener(("127.0.0.1", 0), _Handler)
+        self._server.owner = self
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
 
     def __enter__(self) -> Self:
@@ -162,62 +162,69 @@ class OpenAIServer:
             return self._script.popleft() if self._script and recorded.method == "POST" else self.default
 
 
-def _handler(server: OpenAIServer) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+class _Listener(ThreadingHTTPServer):
+    daemon_threads = True
+    owner: OpenAIServer
 
-        def log_message(self, *args: object) -> None:
-            """Tests read ``server.requests`` instead."""
 
-        def do_GET(self) -> None:
-            reply = self._take(b"")
-            if reply.status != 200:
-                self._error(reply)
-                return
-            models = [{"id": name, "object": "model", "created": 1, "owned_by": "tests"} for name in server.models]
-            self._json({"object": "list", "data": models})
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
 
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers.get("content-length", 0)))
-            reply = self._take(body)
-            time.sleep(reply.delay_s)
-            if reply.close:
-                self.close_connection = True
-            elif reply.status != 200:
-                self._error(reply)
-            else:
-                self._good(reply, body)
+    def log_message(self, *args: object) -> None:
+        """Tests read ``server.requests`` instead."""
 
-        def _good(self, reply: Reply, body: bytes) -> None:
-            match self.path.removeprefix("/v1"):
-                case "/chat/completions":
-                    self._json(_completion(json.loads(body)["model"], reply))
-                case "/audio/speech":
-                    self._send(200, reply.payload or wav(speechlike(seconds=1.0)), "audio/wav", {})
-                case "/audio/transcriptions":
-                    self._json({"text": reply.content or ""})
-                case _:
-                    self._error(Reply.error(404))
+    @property
+    def owner(self) -> OpenAIServer:
+        assert isinstance(self.server, _Listener)
+        return self.server.owner
 
-        def _take(self, body: bytes) -> Reply:
-            headers = {name.lower(): value for name, value in self.headers.items()}
-            return server.answer(Recorded(self.command, self.path, headers, body))
+    def do_GET(self) -> None:
+        reply = self._take(b"")
+        if reply.status != 200:
+            self._error(reply)
+            return
+        models = [{"id": name, "object": "model", "created": 1, "owned_by": "tests"} for name in self.owner.models]
+        self._json({"object": "list", "data": models})
 
-        def _error(self, reply: Reply) -> None:
-            error = {"message": f"scripted {reply.status}", "type": "error", "code": reply.code or None}
-            self._send(reply.status, json.dumps({"error": error}).encode(), "application/json", reply.headers)
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers.get("content-length", 0)))
+        reply = self._take(body)
+        time.sleep(reply.delay_s)
+        if reply.close:
+            self.close_connection = True
+        elif reply.status != 200:
+            self._error(reply)
+        else:
+            self._good(reply, body)
 
-        def _json(self, value: Any) -> None:
-            self._send(200, json.dumps(value, ensure_ascii=False).encode(), "application/json", {})
+    def _good(self, reply: Reply, body: bytes) -> None:
+        match self.path.removeprefix("/v1"):
+            case "/chat/completions":
+                self._json(_completion(json.loads(body)["model"], reply))
+            case "/audio/speech":
+                self._send(200, reply.payload or wav(speechlike(seconds=1.0)), "audio/wav", {})
+            case "/audio/transcriptions":
+                self._json({"text": reply.content or ""})
+            case _:
+                self._error(Reply.error(404))
 
-        def _send(self, status: int, body: bytes, kind: str, headers: dict[str, str]) -> None:
-            self.send_response(status)
-            for name, value in {"content-type": kind, "content-length": str(len(body)), **headers}.items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(body)
+    def _take(self, body: bytes) -> Reply:
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        return self.owner.answer(Recorded(self.command, self.path, headers, body))
 
-    return Handler
+    def _error(self, reply: Reply) -> None:
+        error = {"message": f"scripted {reply.status}", "type": "error", "code": reply.code or None}
+        self._send(reply.status, json.dumps({"error": error}).encode(), "application/json", reply.headers)
+
+    def _json(self, value: Any) -> None:
+        self._send(200, json.dumps(value, ensure_ascii=False).encode(), "application/json", {})
+
+    def _send(self, status: int, body: bytes, kind: str, headers: dict[str, str]) -> None:
+        self.send_response(status)
+        for name, value in {"content-type": kind, "content-length": str(len(body)), **headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
 
 
 def _completion(model: str, reply: Reply) -> dict[str, Any]:

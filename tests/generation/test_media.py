@@ -36,6 +36,11 @@ def signed_in(client, alice):
     return client
 
 
+@pytest.fixture
+def url(clip, alice):
+    return clip_url(clip=clip, holder=alice.uid)
+
+
 def body(response) -> bytes:
     return b"".join(response.streaming_content) if response.streaming else response.content
 
@@ -61,8 +66,8 @@ def test_a_clip_plays_whole(signed_in, alice, clip, data):
         (" bytes=5-9 ", slice(5, 10)),
     ],
 )
-def test_a_range_gives_just_those_bytes(signed_in, alice, clip, data, header, part):
-    response = signed_in.get(clip_url(clip=clip, holder=alice.uid), headers={"range": header})
+def test_a_range_gives_just_those_bytes(signed_in, url, data, header, part):
+    response = signed_in.get(url, headers={"range": header})
     start, end, _step = part.indices(len(data))
     assert (response.status_code, body(response)) == (206, data[part])
     assert response["Content-Range"] == f"bytes {start}-{end - 1}/{len(data)}"
