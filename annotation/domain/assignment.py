@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -51,7 +51,7 @@ def _own(candidate: Candidate, person_seed: str) -> bytes:
     return hashlib.blake2b(f"{person_seed}:{candidate.key}".encode(), digest_size=8).digest()
 
 
-def shown_order(variants: dict[int, Sequence[str]], *, seed: str) -> dict[str, list[str]]:
+def shown_order(variants: Mapping[int, Sequence[str]], *, seed: str) -> dict[str, list[str]]:
     """The order in which the variants of each turn are shown, by position. The same seed gives the same order."""
     shown: dict[str, list[str]] = {}
     for position in sorted(variants):

@@ -40,6 +40,8 @@ class Dimension:
     domain: Sequence[Value] | None = None
     level: str = ""
     rows: list[Rated] = field(default_factory=list)
+    benchmarks: dict[str, str] = field(default_factory=dict)
+    """The benchmark that each category belongs to."""
 
 
 def round_dimensions(
@@ -47,13 +49,16 @@ def round_dimensions(
     round: Round,  # noqa: A002 -- the word of the domain
     outcome: str = "",
 ) -> list[Dimension]:
-    """Everything that was rated in a round: grades and verdicts that count, then what was imported. Four queries.
+    """Everything that was rated in a round: grades and verdicts that count, then what was imported. Five queries.
 
     With an ``outcome``, what was said of the items that ended so.
     """
     if outcome:
         return [found for found in (_grades(round, outcome), _verdicts(round, outcome)) if found.rows]
     found = [_grades(round), _verdicts(round), *_imported(round)]
+    benchmarks = dict(round.items.order_by().values_list("dialogue__category", "dialogue__benchmark").distinct())
+    for dimension in found:
+        dimension.benchmarks = benchmarks
     return [dimension for dimension in found if dimension.rows]
 
 
@@ -117,10 +122,17 @@ def round_agreement(
     ``by`` in a group is the name of the group, ``dimension`` the question. Grades are resampled by dialogue. By annotator,
     a person's rating is held against each other person's on the same item, and items are resampled.
     """
+    return agreement_groups(round_dimensions(round=round, outcome=outcome), by=by, names=names)
+
+
+def agreement_groups(
+    dimensions: Iterable[Dimension], *, by: str | None = None, names: Sequence[str] = NAMES
+) -> list[dict[str, Any]]:
+    """``round_agreement`` for dimensions that were read already."""
     if by not in (None, *BY):
         raise UnknownAlias(kind="grouping", alias=str(by), known=sorted(BY))
     groups = []
-    for dimension in round_dimensions(round=round, outcome=outcome):
+    for dimension in dimensions:
         for label, rows, clusters in _split(dimension, by):
             found = _agreement(dimension, rows, clusters, names)
             groups.append({"by": label, "dimension": dimension.name, **found.as_dict()})

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from statistics import median
 from typing import Any
 
-from django.db.models import Count, Max, Q, QuerySet
+from django.db.models import Count, F, Max, Q, QuerySet
 
 from annotation.models import Assignment, Judgement, Round, RoundItem
 from annotation.selectors.judgements import live_judgements
@@ -16,12 +16,13 @@ Outcome = RoundItem.Outcome
 
 
 def rounds_with_progress(rounds: QuerySet[Round]) -> QuerySet[Round]:
-    """Rounds with the numbers of ``round_progress`` as attributes: items_all, items_closed, given. One query."""
+    """Rounds with items_all, items_closed, given and wanted (judgements) as attributes. One query."""
     submitted = Q(items__assignments__state=State.SUBMITTED)
     return rounds.annotate(
         items_all=Count("items", distinct=True),
         items_closed=Count("items", filter=Q(items__closed_at__isnull=False), distinct=True),
         given=Count("items__assignments", filter=submitted, distinct=True),
+        wanted=Count("items", distinct=True) * F("people_per_item"),
     )
 
 

@@ -108,7 +108,7 @@ def _shown(round_: Round, annotator: User, item: RoundItem) -> dict[str, list[st
     rows = Variant.objects.filter(turn__dialogue_id=item.dialogue_id).values_list("turn__position", "uid")
     for position, uid in rows:
         by_position[position].append(uid)
-    return shown_order(dict(by_position), seed=f"{round_.seed}:{annotator.uid}:{item.uid}")
+    return shown_order(by_position, seed=f"{round_.seed}:{annotator.uid}:{item.uid}")
 
 
 @transaction.atomic

@@ -1,0 +1,189 @@
+"""Splits: what would go in, what is in, may it be released, and how it leaves."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from django.contrib import messages
+from django.core.files.storage import default_storage
+from django.core.paginator import Paginator
+from django.db import transaction
+from django.http import FileResponse, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from annotation.exporters import exporters
+from annotation.forms import ExportForm, SplitForm
+from annotation.models import Export, Split
+from annotation.selectors import export_for, split_audit, split_for
+from annotation.selectors.preview import split_preview
+from annotation.services import export_request, split_freeze
+from annotation.services.exports import export_key
+from annotation.tasks import export_run
+from eqstudio.errors import Conflict, InvalidInput, NotFound, StudioError
+from eqstudio.estimates import Estimate
+from generation.views.guards import curating, person
+from generation.words import category_label
+
+PER_PAGE = 50
+CHANCE = 0.5
+CUE_LABELS = {
+    "quieter": gettext_lazy("always the quieter one"),
+    "longer": gettext_lazy("always the longer one"),
+    "lower pitch": gettext_lazy("always the one with the lower pitch"),
+}
+CHECK_LABELS = {
+    "texts": gettext_lazy("Dialogues with the same words"),
+    "titles": gettext_lazy("Dialogues with the same title"),
+    "speakers": gettext_lazy("Dialogues whose speakers bear the same names"),
+    "clips": gettext_lazy("Dialogues that contain the same recording"),
+}
+
+
+@require_safe
+@curating
+def splits(request: HttpRequest) -> HttpResponse:
+    """All frozen splits, newest version first."""
+    found = Split.objects.select_related("round", "corpus").defer("manifest")
+    page = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
+    return render(request, "annotation/splits.html", {"page_obj": page})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@curating
+def split_new(request: HttpRequest) -> HttpResponse:
+    """Choose where items come from and which, see what that gives, and freeze it."""
+    asked = request.GET if "source" in request.GET else None
+    form = SplitForm(request.POST if request.method == "POST" else asked, initial=_initial(request))
+    if request.method == "POST" and form.is_valid():
+        try:
+            made = split_freeze(
+                name=form.cleaned_data["name"],
+                **form.source_arguments(),
+                recipe=form.recipe(),
+                actor=person(request),
+                now=timezone.now(),
+            )
+        except StudioError as error:
+            form.add_error(error.field if error.field in form.fields else None, error.message)
+        else:
+            messages.success(request, _("%(split)s is frozen. Nothing about it will change.") % {"split": made})
+            return redirect("split", made.uid)
+    failed = request.method == "POST" and bool(form.errors)
+    context = {"form": form, **_preview(form)}
+    return render(request, "annotation/split_new.html", context, status=422 if failed else 200)
+
+
+def _initial(request: HttpRequest) -> dict[str, str]:
+    for kind in ("round", "corpus"):
+        if uid := request.GET.get(kind):
+            return {"source": f"{kind}:{uid}"}
+    return {}
+
+
+def _preview(form: SplitForm) -> dict[str, Any]:
+    """What the recipe would take; nothing while it is not filled in. The name does not matter yet."""
+    if not form.is_bound:
+        return {"preview": None}
+    form.is_valid()
+    if any(field in form.errors for field in form.fields if field != "name"):
+        return {"preview": None}
+    preview = split_preview(**form.source_arguments(), recipe=form.recipe())
+    alias = preview.benchmarks[0][0] if len(preview.benchmarks) == 1 else ""
+    return {
+        "preview": preview,
+        "categories": [(category_label(alias, key) if alias else key, count) for key, count in preview.categories],
+    }
+
+
+@require_safe
+@curating
+def split_counts(request: HttpRequest) -> HttpResponse:
+    """What the form as it stands would take, for the page to show while it is filled in."""
+    return render(request, "annotation/split_counts.html", _preview(SplitForm(request.GET)))
+
+
+@require_safe
+@curating
+def split_page(request: HttpRequest, uid: str) -> HttpResponse:
+    """One version: what is in it, by which recipe, and its exports."""
+    found = split_for(person(request), uid)
+    items = found.items.select_related("dialogue")
+    context = {
+        "split": found,
+        "recipe": [(name, value) for name, value in found.recipe.items() if value],
+        "code": found.manifest.get("code", {}),
+        "benchmark_version": found.manifest.get("benchmark_version", ""),
+        "versions": Split.objects.filter(name=found.name)
+        .exclude(pk=found.pk)
+        .only("uid", "name", "version", "item_count"),
+        "page_obj": Paginator(items, PER_PAGE).get_page(request.GET.get("page")),
+        "form": ExportForm(),
+        **_exports(found),
+    }
+    return render(request, "annotation/split.html", context)
+
+
+def _exports(split: Split) -> dict[str, Any]:
+    exports = list(split.exports.select_related("created_by"))
+    unfinished = any(found.state in (Export.State.WAITING, Export.State.RUNNING) for found in exports)
+    return {"split": split, "exports": exports, "unfinished": unfinished}
+
+
+@require_safe
+@curating
+def split_audit_part(request: HttpRequest, uid: str) -> HttpResponse:
+    """The audit, fetched by the page because it reads every item."""
+    found = split_for(person(request), uid)
+    audit = split_audit(split=found)
+    shortcuts = [_shortcut(row) for row in audit["shortcuts"]]
+    checks = [{**check, "label": CHECK_LABELS.get(check["name"], check["message"])} for check in audit["checks"]]
+    return render(request, "annotation/split_audit.html", {"checks": checks, "shortcuts": shortcuts})
+
+
+def _shortcut(row: dict[str, Any]) -> dict[str, Any]:
+    """A cue gives the key away when chance lies outside the interval of its accuracy."""
+    estimate = Estimate(**row["accuracy"])
+    tells = estimate.lo is not None and estimate.hi is not None and not estimate.lo <= CHANCE <= estimate.hi
+    return {"cue": CUE_LABELS.get(row["cue"], row["cue"]), "pairs": row["pairs"], "estimate": estimate, "tells": tells}
+
+
+@require_safe
+@curating
+def split_exports(request: HttpRequest, uid: str) -> HttpResponse:
+    """The list of exports, fetched again while one is being written."""
+    return render(request, "annotation/split_exports.html", _exports(split_for(person(request), uid)))
+
+
+@require_POST
+@curating
+def split_export(request: HttpRequest, uid: str) -> HttpResponse:
+    """Ask for an export; the worker writes it."""
+    found = split_for(person(request), uid)
+    form = ExportForm(request.POST)
+    if not form.is_valid():
+        known = ", ".join(exporters)
+        raise InvalidInput(_("There is no such format. Known: %(known)s.") % {"known": known}, field="format")
+    with transaction.atomic():
+        export = export_request(split=found, format=form.cleaned_data["format"], actor=person(request))
+        transaction.on_commit(partial(export_run.delay, export.pk), robust=True)
+    messages.success(request, _("The export is being written. It can be downloaded here as soon as it is whole."))
+    return redirect("split", found.uid)
+
+
+@require_safe
+def split_download(request: HttpRequest, uid: str) -> HttpResponseBase:
+    """The zip of a finished export, streamed."""
+    export = export_for(person(request), uid)
+    if export.state != Export.State.DONE:
+        raise Conflict(_("This export is not finished yet. Look at the split's page for how far it is."))
+    try:
+        handle = default_storage.open(export_key(export))
+    except FileNotFoundError as error:
+        raise NotFound(_("The file of this export is gone. Ask for a new one on the split's page.")) from error
+    return FileResponse(handle, as_attachment=True, filename=f"{export.split}-{export.format}.zip")

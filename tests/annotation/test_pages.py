@@ -1,0 +1,431 @@
+"""The researchers' pages: they work, and who may not see them does not."""
+
+import re
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from annotation.models import Export, Round, Split
+from annotation.services import export_request, round_set_state, split_freeze
+from tests.annotation.factories import judged_round, lease, round_with, split_of, submit
+from tests.generation.factories import CorpusFactory, echomind_dialogue, emosbench_dialogue, speecheq_dialogue
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def made():
+    """A judged round with one disputed item."""
+    return judged_round(items=2, verdicts=("keep", "reject"), grades=(4, 1))
+
+
+@pytest.fixture
+def split():
+    return split_of(items=2, name="arena")
+
+
+def _uid(name, made, split):
+    if name in ("round", "round_figure", "round_fill", "round_state"):
+        return made.uid
+    if name == "adjudicate":
+        return made.items.first().uid
+    if name == "split_download":
+        return Export.objects.create(split=split, format="huggingface").uid
+    return split.uid
+
+
+PAGES = ["rounds", "round_new", "splits", "split_new", "split_counts"]
+OBJECTS = ["round", "round_figure", "adjudicate", "split", "split_audit", "split_exports"]
+POSTS = ["round_fill", "round_state", "split_export"]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_page_works_for_researchers_and_admins_only(client, name, alice, rita, ada, otto):  # noqa: PLR0917
+    address = reverse(name)
+    statuses = {}
+    for person in (rita, ada, alice, otto):
+        client.force_login(person)
+        statuses[person.username] = client.get(address).status_code
+    client.logout()
+
+    assert statuses == {"rita": 200, "ada": 200, "alice": 403, "otto": 404}
+    assert client.get(address).status_code == 302
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+def test_object_page_works_for_researchers_and_admins_only(client, name, made, split, alice, rita, ada, otto):  # noqa: PLR0917
+    address = reverse(name, args=[_uid(name, made, split)])
+    statuses = {}
+    for person in (rita, ada, alice, otto):
+        client.force_login(person)
+        statuses[person.username] = client.get(address).status_code
+    client.logout()
+
+    assert statuses == {"rita": 200, "ada": 200, "alice": 403, "otto": 404}
+    assert client.get(address).status_code == 302
+
+
+@pytest.mark.parametrize("name", [*OBJECTS, "split_download"])
+def test_object_page_with_a_bad_id_is_404(client, name, rita):
+    client.force_login(rita)
+
+    assert client.get(reverse(name, args=["nonsense"])).status_code == 404
+
+
+@pytest.mark.parametrize("name", POSTS)
+def test_changes_are_for_researchers_and_by_post_only(client, name, made, split, alice, rita, otto):  # noqa: PLR0917
+    address = reverse(name, args=[_uid(name, made, split)])
+    body = {"state": "paused", "format": "huggingface"}
+    statuses = {}
+    for person in (alice, otto):
+        client.force_login(person)
+        statuses[person.username] = client.post(address, body).status_code
+    client.force_login(rita)
+
+    assert statuses == {"alice": 403, "otto": 404}
+    assert client.get(address).status_code == 405
+    assert client.post(address, body).status_code == 302
+    assert client.post(reverse(name, args=["nonsense"]), body).status_code == 404
+
+
+def test_round_new_makes_a_round_and_fills_it(client, rita):
+    corpus = CorpusFactory()
+    speecheq_dialogue(corpus=corpus)
+    client.force_login(rita)
+
+    answer = client.post(reverse("round_new"), _round_form(corpus))
+
+    new = Round.objects.get()
+    assert answer.url == reverse("round", args=[new.uid])
+    assert (new.name, new.items.count(), new.gate_share, new.created_by) == ("first", 1, 0.8, rita)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"name": "no good name"}, "valid"),
+        ({"agree_needed": 4}, "Between 1 and 3 people"),
+        ({"gate": 101}, "100"),
+        ({"corpus": "nonsense"}, "valid choice"),
+        ({"name": "taken"}, "called taken already"),
+    ],
+)
+def test_round_new_says_what_is_wrong_and_keeps_the_input(client, rita, changes, message):
+    round_with(name="taken")
+    corpus = CorpusFactory()
+    client.force_login(rita)
+
+    answer = client.post(reverse("round_new"), {**_round_form(corpus), **changes})
+
+    html = answer.content.decode()
+    assert answer.status_code == 422
+    assert message in html
+    assert "listen twice" in html
+    assert Round.objects.count() == 1
+
+
+def _round_form(corpus):
+    return {
+        "name": "first",
+        "corpus": corpus.uid,
+        "benchmark": "speecheq",
+        "language": "",
+        "people_per_item": 3,
+        "agree_needed": 2,
+        "gate": 80,
+        "order": "fewest_first",
+        "lease_minutes": 20,
+        "guidelines": "listen twice",
+    }
+
+
+def test_round_page_tells_progress_agreement_disputes_and_people(client, made, rita):
+    client.force_login(rita)
+
+    html = client.get(reverse("round", args=[made.uid])).content.decode()
+
+    assert "2 items wait for an expert" in html
+    assert "grades 1 to 4" in html
+    assert re.search(r"Krippendorff&#x27;s alpha, ordinal</td>\s*<td>-?\d\.\d\d \(", html)
+    for item in made.items.all():
+        assert reverse("adjudicate", args=[item.uid]) in html
+    for judgement in made.items.first().judgements.all():
+        assert str(judgement.annotator) in html
+
+
+def test_round_page_without_judgements_says_undefined(client, rita):
+    client.force_login(rita)
+
+    html = client.get(reverse("round", args=[round_with().uid])).content.decode()
+
+    assert "undefined: nobody has judged yet" in html
+
+
+@pytest.mark.parametrize(("show", "count"), [("all", 2), ("open", 1), ("kept", 1), ("disputed", 0), ("nonsense", 2)])
+def test_round_page_shows_the_items_asked_for(client, rita, show, count):
+    found = round_with(items=2, people_per_item=1, agree_needed=1)
+    submit(lease(found))
+    client.force_login(rita)
+
+    answer = client.get(reverse("round", args=[found.uid]), {"show": show})
+
+    assert len(answer.context["page_obj"].object_list) == count
+
+
+@pytest.mark.parametrize("state", ["paused", "closed", "open"])
+def test_round_state_is_set(client, made, rita, state):
+    client.force_login(rita)
+
+    client.post(reverse("round_state", args=[made.uid]), {"state": state})
+
+    made.refresh_from_db()
+    assert made.state == state
+
+
+def test_round_state_refuses_nonsense(client, made, rita):
+    client.force_login(rita)
+
+    assert client.post(reverse("round_state", args=[made.uid]), {"state": "odd"}).status_code == 400
+
+
+def test_round_fill_takes_what_has_become_ready(client, made, rita):
+    speecheq_dialogue(corpus=made.corpus)
+    client.force_login(rita)
+
+    client.post(reverse("round_fill", args=[made.uid]))
+
+    assert made.items.count() == 3
+
+
+@pytest.mark.parametrize("make", [speecheq_dialogue, emosbench_dialogue, echomind_dialogue])
+def test_adjudicate_shows_every_clip_and_what_was_said_under_aliases(client, rita, make):
+    found = judged_round(items=1, make=make, benchmark="", verdicts=("keep", "reject"), grades=(4, 1))
+    item = found.items.get()
+    client.force_login(rita)
+
+    html = client.get(reverse("adjudicate", args=[item.uid])).content.decode()
+
+    clips = sum(turn.variants.count() for turn in item.dialogue.turns.all())
+    assert html.count('class="clip"') == clips
+    assert "Judge 1" in html
+    assert "Judge 2" in html
+    assert "does not sound right" in html
+    for judgement in item.judgements.all():
+        assert judgement.annotator.username not in html
+
+
+def test_adjudicate_stores_the_decision_and_goes_to_the_next(client, made, rita):
+    first, second = made.items.all()
+    client.force_login(rita)
+
+    answer = client.post(reverse("adjudicate", args=[first.uid]), {"verdict": "keep", "reason": "clear enough"})
+
+    first.refresh_from_db()
+    assert answer.url == reverse("adjudicate", args=[second.uid])
+    assert (first.outcome, first.adjudications.get().decided_by) == ("kept", rita)
+
+
+def test_adjudicate_without_a_reason_keeps_the_input(client, made, rita):
+    item = made.items.first()
+    client.force_login(rita)
+
+    answer = client.post(reverse("adjudicate", args=[item.uid]), {"verdict": "reject", "reason": ""})
+
+    assert answer.status_code == 422
+    assert re.search(r'value="reject"[^>]* checked', answer.content.decode())
+    assert item.adjudications.count() == 0
+
+
+def test_adjudicate_an_open_item_is_refused(client, rita):
+    item = round_with().items.get()
+    client.force_login(rita)
+
+    answer = client.post(reverse("adjudicate", args=[item.uid]), {"verdict": "keep", "reason": "early"})
+
+    assert answer.status_code == 422
+    assert "Not everybody has judged" in answer.content.decode()
+
+
+def _split_form(source, **changes):
+    return {"name": "exam", "source": source, "outcome": "kept", "minimum_people": 0, "benchmark": "", **changes}
+
+
+def test_split_new_freezes_a_round(client, rita):
+    found = judged_round(items=2)
+    client.force_login(rita)
+
+    answer = client.post(reverse("split_new"), _split_form(f"round:{found.uid}"))
+
+    split = Split.objects.get()
+    assert answer.url == reverse("split", args=[split.uid])
+    assert (split.round, split.item_count, split.created_by) == (found, 2, rita)
+
+
+@pytest.mark.parametrize(
+    "changes", [{"name": "no good"}, {"source": "round:nonsense"}, {"size": "many"}, {"minimum_people": 9}]
+)
+def test_split_new_says_what_is_wrong_and_keeps_the_input(client, rita, changes):
+    found = judged_round(items=2)
+    client.force_login(rita)
+
+    answer = client.post(reverse("split_new"), {**_split_form(f"round:{found.uid}"), "per_category": 17, **changes})
+
+    assert answer.status_code == 422
+    assert 'value="17"' in answer.content.decode()
+    assert Split.objects.count() == 0
+
+
+def test_split_counts_tell_what_each_rule_leaves(client, rita):
+    found = judged_round(items=3)
+    round_with(items=1, corpus=found.corpus, name="other")
+    client.force_login(rita)
+
+    answer = client.get(reverse("split_counts"), _split_form(f"round:{found.uid}", size=2))
+
+    assert [left for _rule, left in answer.context["preview"].steps] == [3, 3, 3, 3, 2]
+    assert "2 items" in answer.content.decode()
+
+
+def test_split_counts_of_a_corpus_warn_of_several_benchmarks(client, rita):
+    corpus = CorpusFactory()
+    speecheq_dialogue(corpus=corpus)
+    emosbench_dialogue(corpus=corpus)
+    client.force_login(rita)
+
+    answer = client.get(reverse("split_counts"), _split_form(f"corpus:{corpus.uid}"))
+
+    assert "several benchmarks" in answer.content.decode()
+
+
+def test_split_new_counts_without_javascript(client, rita):
+    found = judged_round(items=2)
+    client.force_login(rita)
+
+    answer = client.get(reverse("split_new"), _split_form(f"round:{found.uid}"))
+
+    assert answer.context["preview"].size == 2
+
+
+def test_split_page_shows_hash_recipe_and_items(client, split, rita):
+    client.force_login(rita)
+
+    html = client.get(reverse("split", args=[split.uid])).content.decode()
+
+    assert split.manifest_hash in html
+    assert "outcome = kept" in html
+    for item in split.items.all():
+        assert reverse("dialogue", args=[item.dialogue.uid]) in html
+
+
+def test_split_audit_says_what_it_found(client, split, rita):
+    client.force_login(rita)
+
+    html = client.get(reverse("split_audit", args=[split.uid])).content.decode()
+
+    assert "always the quieter one" in html
+    assert "Dialogues with the same words" in html
+
+
+def test_an_export_is_asked_for_written_and_downloaded(client, split, rita, django_capture_on_commit_callbacks):
+    client.force_login(rita)
+    with django_capture_on_commit_callbacks(execute=True):
+        client.post(reverse("split_export", args=[split.uid]), {"format": "huggingface"})
+    export = Export.objects.get()
+
+    page = client.get(reverse("split_exports", args=[split.uid])).content.decode()
+    answer = client.get(reverse("split_download", args=[export.uid]))
+
+    assert reverse("split_download", args=[export.uid]) in page
+    assert answer.headers["Content-Disposition"] == 'attachment; filename="arena-v1-huggingface.zip"'
+    assert b"".join(answer.streaming_content)[:2] == b"PK"
+
+
+def test_an_unknown_export_format_is_refused_with_those_there_are(client, split, rita):
+    client.force_login(rita)
+
+    answer = client.post(reverse("split_export", args=[split.uid]), {"format": "odd"})
+
+    assert answer.status_code == 400
+    assert "Known: huggingface" in answer.content.decode()
+    assert Export.objects.count() == 0
+
+
+def test_an_unfinished_export_is_not_downloaded(client, split, rita):
+    export = export_request(split=split, format="huggingface")
+    client.force_login(rita)
+
+    assert client.get(reverse("split_download", args=[export.uid])).status_code == 409
+
+
+def test_an_export_whose_file_is_gone_says_so(client, split, rita):
+    export = Export.objects.create(split=split, format="huggingface", state="done")
+    client.force_login(rita)
+
+    answer = client.get(reverse("split_download", args=[export.uid]))
+
+    assert answer.status_code == 404
+    assert "Ask for a new one" in answer.content.decode()
+
+
+@pytest.mark.parametrize(("person", "status"), [("alice", 403), ("otto", 404), ("rita", 200)])
+def test_downloads_are_for_researchers(  # noqa: PLR0917
+    client, split, request, person, status, django_capture_on_commit_callbacks, rita
+):
+    client.force_login(rita)
+    with django_capture_on_commit_callbacks(execute=True):
+        client.post(reverse("split_export", args=[split.uid]), {"format": "huggingface"})
+    client.force_login(request.getfixturevalue(person))
+
+    assert client.get(reverse("split_download", args=[Export.objects.get().uid])).status_code == status
+
+
+def _queries(client, address) -> int:
+    client.get(address)
+    with CaptureQueriesContext(connection) as captured:
+        assert client.get(address).status_code == 200
+    return len(captured)
+
+
+def test_the_list_of_rounds_is_constant_in_queries(client, rita):
+    client.force_login(rita)
+    judged_round(items=1)
+    one = _queries(client, reverse("rounds"))
+    judged_round(items=2)
+    judged_round(items=1)
+
+    assert _queries(client, reverse("rounds")) == one
+
+
+def test_the_list_of_splits_is_constant_in_queries(client, rita):
+    client.force_login(rita)
+    split_of(items=1)
+    one = _queries(client, reverse("splits"))
+    split_of(items=1)
+    split_freeze(name="third", round=judged_round(items=1), now=timezone.now())
+
+    assert _queries(client, reverse("splits")) == one
+
+
+def test_a_round_page_is_constant_in_queries(client, rita):
+    client.force_login(rita)
+    one = judged_round(items=1, verdicts=("keep", "reject"), grades=(4, 1))
+    three = judged_round(items=3, verdicts=("keep", "reject"), grades=(4, 1))
+
+    assert _queries(client, reverse("round", args=[three.uid])) == _queries(client, reverse("round", args=[one.uid]))
+
+
+def test_a_split_page_is_constant_in_queries(client, rita):
+    client.force_login(rita)
+    one, three = split_of(items=1), split_of(items=3)
+
+    assert _queries(client, reverse("split", args=[three.uid])) == _queries(client, reverse("split", args=[one.uid]))
+
+
+def test_a_paused_round_can_be_opened_again_from_its_page(client, made, rita):
+    round_set_state(round=made, state=Round.State.PAUSED)
+    client.force_login(rita)
+
+    assert "Open again" in client.get(reverse("round", args=[made.uid])).content.decode()
