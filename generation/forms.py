@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from eqstudio.benchmarks import benchmark_get, benchmarks
 from eqstudio.errors import StudioError
+from generation.domain.lifecycle import DialogueState
 from generation.models import LANGUAGES, Corpus
 from generation.providers import text_providers, transcribers, voice_providers
 from generation.services import BriefInput, briefs_wanted
@@ -122,3 +123,19 @@ class CorpusForm(forms.Form):
 
     name = forms.SlugField(label=_("Name"), max_length=80, help_text=_("Letters, digits, hyphens and underscores."))
     licence = forms.CharField(label=_("Licence"), max_length=120, required=False)
+
+
+class FlaggedForm(forms.Form):
+    """What becomes of a flagged dialogue."""
+
+    to = forms.TypedChoiceField(
+        label=_("What is to become of it"),
+        coerce=DialogueState,
+        choices=[
+            (DialogueState.READY.value, _("It is good enough: let people judge it")),
+            (DialogueState.SCRIPTED.value, _("Speak it again")),
+            (DialogueState.BRIEFED.value, _("Write it again")),
+            (DialogueState.REJECTED.value, _("Reject it")),
+        ],
+    )
+    reason = forms.CharField(label=_("Why"), max_length=300)

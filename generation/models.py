@@ -90,6 +90,7 @@ class Dialogue(models.Model):
     corpus = models.ForeignKey(Corpus, on_delete=models.PROTECT, related_name="dialogues")
     brief = models.ForeignKey(Brief, null=True, blank=True, on_delete=models.SET_NULL, related_name="dialogues")
     ordinal = models.PositiveIntegerField(default=0)
+    takes = models.PositiveSmallIntegerField(default=0, help_text="how often it was sent back to be made again")
     external_id = models.CharField(max_length=200, blank=True)
     benchmark = models.CharField(max_length=40)
     category = models.CharField(max_length=80)
@@ -104,7 +105,9 @@ class Dialogue(models.Model):
     topic_key = models.CharField(max_length=120, blank=True)
     attempts = models.PositiveSmallIntegerField(default=0)
     lease_until = models.DateTimeField(null=True, blank=True)
-    lease_owner = models.CharField(max_length=120, blank=True, help_text="the process at work, or 'queued' while it waits for one")
+    lease_owner = models.CharField(
+        max_length=120, blank=True, help_text="the process at work, or 'queued' while it waits for one"
+    )
     error = models.TextField(blank=True)
     error_cause = models.CharField(max_length=60, blank=True)
     created = models.DateTimeField(auto_now_add=True)
@@ -113,7 +116,9 @@ class Dialogue(models.Model):
     class Meta:
         ordering: ClassVar = ["pk"]
         constraints: ClassVar = [
-            models.UniqueConstraint(fields=["brief", "ordinal"], condition=Q(brief__isnull=False), name="dialogue_once_per_brief"),
+            models.UniqueConstraint(
+                fields=["brief", "ordinal"], condition=Q(brief__isnull=False), name="dialogue_once_per_brief"
+            ),
             models.UniqueConstraint(
                 fields=["corpus", "external_id"], condition=~Q(external_id=""), name="dialogue_external_id_once"
             ),
@@ -133,7 +138,9 @@ class Turn(models.Model):
 
     dialogue = models.ForeignKey(Dialogue, on_delete=models.CASCADE, related_name="turns")
     position = models.PositiveSmallIntegerField()
-    role = models.CharField(max_length=12, choices=[("context", _("context")), ("critical", _("critical")), ("response", _("response"))])
+    role = models.CharField(
+        max_length=12, choices=[("context", _("context")), ("critical", _("critical")), ("response", _("response"))]
+    )
     speaker = models.CharField(max_length=40)
     speaker_name = models.CharField(max_length=80, blank=True)
     gender = models.CharField(max_length=20, blank=True)
@@ -209,7 +216,9 @@ class ProviderCall(AppendOnly):
     """
 
     created = models.DateTimeField(auto_now_add=True)
-    kind = models.CharField(max_length=12, choices=[("text", "text"), ("voice", "voice"), ("transcriber", "transcriber")])
+    kind = models.CharField(
+        max_length=12, choices=[("text", "text"), ("voice", "voice"), ("transcriber", "transcriber")]
+    )
     provider = models.CharField(max_length=40)
     model = models.CharField(max_length=120, blank=True)
     request_hash = models.CharField(max_length=64, db_index=True)
@@ -223,7 +232,9 @@ class ProviderCall(AppendOnly):
     cost = models.DecimalField(max_digits=12, decimal_places=6, null=True, help_text="US dollars")
     outcome = models.CharField(max_length=12, choices=[("ok", "ok"), ("refused", "refused"), ("error", "error")])
     error = models.TextField(blank=True)
-    result = models.JSONField(default=dict, help_text="script for text, clip sha256 for voice, transcript for transcriber")
+    result = models.JSONField(
+        default=dict, help_text="script for text, clip sha256 for voice, transcript for transcriber"
+    )
     dialogue = models.ForeignKey(Dialogue, null=True, on_delete=models.SET_NULL, related_name="calls")
 
     class Meta:

@@ -8,6 +8,7 @@ urlpatterns = [
     path("corpora/", corpora.corpora, name="corpora"),
     path("corpora/<str:uid>/", corpora.corpus, name="corpus"),
     path("dialogues/<str:uid>/", corpora.dialogue, name="dialogue"),
+    path("dialogues/<str:uid>/decide/", corpora.dialogue_decide, name="dialogue_decide"),
     path("batches/", batches.batches, name="batches"),
     path("batches/new/", batches.batch_new, name="batch_new"),
     path("batches/<str:uid>/", batches.batch, name="batch"),

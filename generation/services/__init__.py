@@ -3,6 +3,7 @@
 from generation.services.batches import BriefInput, batch_cancel, batch_create, dialogues_retry
 from generation.services.checking import qc_imported, qc_run
 from generation.services.corpora import corpus_create, corpus_ensure
+from generation.services.flagged import dialogue_settle
 from generation.services.generating import batch_top_up, briefs_wanted, dialogues_of, dialogues_run
 from generation.services.importing import ImportReport, corpus_import, import_check
 from generation.services.leases import dialogue_reserve, leases_reclaim
@@ -27,6 +28,7 @@ __all__ = [
     "dialogue_advance",
     "dialogue_move",
     "dialogue_reserve",
+    "dialogue_settle",
     "dialogues_of",
     "dialogues_retry",
     "dialogues_run",

@@ -11,5 +11,6 @@ def dialogue_seed(dialogue: Dialogue, purpose: str = "") -> int:
     """31 bits (what every provider takes) from the brief's seed, what is asked for and the dialogue's number."""
     brief = dialogue.brief
     start = brief.seed if brief else 0
-    text = f"{start}:{dialogue.benchmark}:{dialogue.category}:{dialogue.language}:{dialogue.ordinal}:{purpose}"
+    again = f":{dialogue.takes}" if dialogue.takes else ""
+    text = f"{start}:{dialogue.benchmark}:{dialogue.category}:{dialogue.language}:{dialogue.ordinal}:{purpose}{again}"
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4]) >> 1

@@ -7,11 +7,12 @@ from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from eqstudio.benchmarks import benchmarks
 from eqstudio.errors import StudioError
-from generation.forms import CorpusForm
+from generation.domain.lifecycle import DialogueState
+from generation.forms import CorpusForm, FlaggedForm
 from generation.media import clip_card
 from generation.selectors import (
     corpora_listed,
@@ -22,7 +23,7 @@ from generation.selectors import (
     dialogues_listed,
 )
 from generation.selectors.listing import FACETS
-from generation.services import corpus_create
+from generation.services import corpus_create, dialogue_settle
 from generation.views.guards import curating, person
 from generation.words import STATE_LABELS, benchmark_title, category_label
 
@@ -108,4 +109,20 @@ def dialogue(request: HttpRequest, uid: str) -> HttpResponse:
         (name, value) for name, value in found.scenario.items() if isinstance(value, str | int | float) and value != ""
     ]
     context = {"dialogue": found, "detail": detail, "rows": rows, "facts": facts}
+    if found.state == DialogueState.FLAGGED:
+        context["form"] = FlaggedForm()
     return render(request, "generation/dialogue.html", context)
+
+
+@require_POST
+@curating
+def dialogue_decide(request: HttpRequest, uid: str) -> HttpResponse:
+    """What a researcher says about a flagged dialogue: good enough, no good, to be spoken again, to be written again."""
+    found = dialogue_for(person(request), uid)
+    form = FlaggedForm(request.POST)
+    if form.is_valid():
+        dialogue_settle(dialogue=found, actor=person(request), **form.cleaned_data)
+        messages.success(request, _("Done. The dialogue is now: %(state)s.") % {"state": STATE_LABELS[found.state]})
+    else:
+        messages.error(request, _("Nothing was changed: choose what is to become of the dialogue, and say why."))
+    return redirect("dialogue", uid)

@@ -254,12 +254,10 @@ def test_search_finds_by_code_title_and_spoken_words(client, rita):
         assert [hit.code for hit in hits] == [dialogue.uid]
 
 
-def test_home_and_strip_show_what_is_being_made(client, rita):
+def test_strip_shows_what_is_being_made(client, rita):
     batch = batch_of(count=2)
     client.force_login(rita)
 
-    home = client.get(reverse("home")).content.decode()
     strip = client.get(reverse("running")).content.decode()
 
-    assert batch.corpus.name in home
     assert reverse("batch", args=[batch.uid]) in strip

@@ -1,0 +1,41 @@
+"""What a researcher decides about a dialogue that the checks flagged."""
+
+from __future__ import annotations
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from eqstudio.errors import Conflict, IllegalMove, InvalidInput
+from eqstudio.models import Event, User
+from generation.domain.lifecycle import DialogueState
+from generation.models import Dialogue, Variant
+from generation.services.lifecycle import dialogue_move
+
+MADE_AGAIN = frozenset({DialogueState.BRIEFED, DialogueState.SCRIPTED})
+_JUDGED = DialogueState.IN_REVIEW.value
+
+
+@transaction.atomic
+def dialogue_settle(*, dialogue: Dialogue, to: DialogueState, reason: str, actor: User | None = None) -> Dialogue:
+    """Move a FLAGGED dialogue on: to READY or REJECTED as it is, or back to be spoken (SCRIPTED) or written (BRIEFED) again.
+
+    Made again, it loses its clips or its script and its next take has another seed; the ledger keeps what was paid for.
+    Writes the move's Event with ``reason``. InvalidInput for an imported dialogue that is to be made again.
+    """
+    if dialogue.state != DialogueState.FLAGGED:
+        raise IllegalMove(_("Only a flagged dialogue is decided on here. Nothing was changed."))
+    if to in MADE_AGAIN:
+        if dialogue.brief is None:
+            raise InvalidInput(
+                _("This dialogue came from elsewhere and cannot be made again. Keep it or reject it."), field="to"
+            )
+        if Event.objects.filter(
+            entity="dialogue", entity_uid=dialogue.uid, verb="moved", detail__after=_JUDGED
+        ).exists():
+            raise Conflict(
+                _("People have judged this dialogue as it is, so it cannot be made again. Keep it or reject it.")
+            )
+        dialogue.takes += 1
+        dialogue.save(update_fields=["takes", "updated"])
+        Variant.objects.filter(turn__dialogue=dialogue).update(clip=None)
+    return dialogue_move(dialogue=dialogue, to=to, actor=actor, reason=reason)

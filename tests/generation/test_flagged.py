@@ -1,0 +1,121 @@
+import pytest
+from django.urls import reverse
+
+from eqstudio.errors import Conflict, IllegalMove, InvalidInput
+from eqstudio.models import Event
+from generation.domain.lifecycle import DialogueState
+from generation.models import Dialogue, ProviderCall, QcReport, Variant
+from generation.providers.scripted import Behaviour
+from generation.providers.transcriber.fake import FakeTranscriber
+from generation.services import dialogue_move, dialogue_settle
+from tests.generation.factories import speecheq_dialogue
+from tests.generation.pipeline import advance, one_briefed
+
+pytestmark = pytest.mark.django_db
+
+
+def flagged() -> Dialogue:
+    FakeTranscriber.script.append(Behaviour.RUBBISH)
+    dialogue = advance(one_briefed(), times=3)
+    assert dialogue.state == "flagged"
+    return dialogue
+
+
+def test_words_heard_otherwise_flag_the_dialogue_and_say_which_line():
+    dialogue = flagged()
+
+    finding = QcReport.objects.get(dialogue=dialogue, passed=False)
+
+    assert (finding.check_name, finding.variant.turn.position, finding.threshold) == ("transcript", 1, 0.05)
+    assert finding.value > 0.05
+    assert finding.detail["heard"].startswith("thank you for watching")
+    assert Event.objects.filter(entity="dialogue", verb="moved").order_by("pk").last().detail["reason"] == "transcript"
+
+
+def test_every_clip_and_pair_has_its_findings():
+    dialogue = advance(one_briefed(), times=3)
+
+    findings = QcReport.objects.filter(dialogue=dialogue)
+    checks = {(finding.check_name, finding.variant is None) for finding in findings}
+
+    assert checks == {
+        ("decodable", False),
+        ("duration", False),
+        ("silence", False),
+        ("clipping", False),
+        ("tail", False),
+        ("transcript", False),
+        ("distinctiveness", True),
+        ("loudness match", True),
+    }
+    assert QcReport.objects.filter(dialogue=dialogue, check_name="distinctiveness").count() == 2
+
+
+@pytest.mark.parametrize("to", [DialogueState.READY, DialogueState.REJECTED])
+def test_a_flagged_dialogue_is_kept_or_rejected_as_it_is(to, rita):
+    dialogue = flagged()
+
+    dialogue_settle(dialogue=dialogue, to=to, reason="I listened.", actor=rita)
+
+    dialogue.refresh_from_db()
+    assert dialogue.state == to
+    event = Event.objects.filter(entity="dialogue").order_by("pk").last()
+    assert (event.actor, event.detail["reason"]) == (rita, "I listened.")
+    assert not Variant.objects.filter(clip=None).exists()
+
+
+def test_spoken_again_it_keeps_its_words_and_gets_other_sounds():
+    dialogue = flagged()
+    words, sounds = (set(Variant.objects.values_list(name, flat=True)) for name in ("text", "clip"))
+
+    dialogue_settle(dialogue=dialogue, to=DialogueState.SCRIPTED, reason="Line 1 is mumbled.")
+    advance(dialogue, times=2)
+
+    assert dialogue.state == "ready"
+    assert set(Variant.objects.values_list("text", flat=True)) == words
+    assert not sounds & set(Variant.objects.values_list("clip", flat=True))
+    assert QcReport.objects.filter(dialogue=dialogue, run=2, passed=False).count() == 0
+
+
+def test_written_again_it_is_another_take_and_the_ledger_keeps_both():
+    dialogue = flagged()
+
+    dialogue_settle(dialogue=dialogue, to=DialogueState.BRIEFED, reason="Dull.")
+    advance(dialogue, times=3)
+
+    assert (dialogue.state, dialogue.takes) == ("ready", 1)
+    assert len(set(ProviderCall.objects.filter(kind="text", outcome="ok").values_list("seed", flat=True))) == 2
+
+
+def test_what_was_judged_imported_or_not_flagged_is_not_made_again():
+    judged, imported = speecheq_dialogue(), speecheq_dialogue(state="flagged")
+    made = advance(one_briefed(), times=3)
+    dialogue_move(dialogue=made, to=DialogueState.IN_REVIEW)
+    dialogue_move(dialogue=made, to=DialogueState.READY)
+    dialogue_move(dialogue=made, to=DialogueState.FLAGGED)
+
+    with pytest.raises(IllegalMove):
+        dialogue_settle(dialogue=judged, to=DialogueState.READY, reason="x")
+    with pytest.raises(InvalidInput):
+        dialogue_settle(dialogue=imported, to=DialogueState.SCRIPTED, reason="x")
+    with pytest.raises(Conflict):
+        dialogue_settle(dialogue=made, to=DialogueState.SCRIPTED, reason="x")
+    assert not Variant.objects.filter(clip=None).exists()
+
+
+def test_the_page_decides_and_needs_a_reason(client, rita, alice, otto):
+    dialogue = speecheq_dialogue(state="flagged")
+    address = reverse("dialogue_decide", args=[dialogue.uid])
+    client.force_login(rita)
+
+    page = client.get(reverse("dialogue", args=[dialogue.uid])).content.decode()
+    client.post(address, {"to": "ready", "reason": ""})
+    without = Dialogue.objects.get().state
+    client.post(address, {"to": "ready", "reason": "I listened."})
+
+    assert address in page
+    assert without == "flagged"
+    assert Dialogue.objects.get().state == "ready"
+    for user, status in ((alice, 403), (otto, 404)):
+        client.force_login(user)
+        assert client.post(address, {"to": "ready", "reason": "x"}).status_code == status
