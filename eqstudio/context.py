@@ -51,14 +51,14 @@ RAIL: tuple[tuple[Any, tuple[Entry, ...]], ...] = (
     (
         _("Judge"),
         (
-            Entry(can_curate, "rounds", "r", _("Rounds"), ("/adjudicate/",)),
+            Entry(can_curate, "rounds", "r", _("Rounds"), ("/items/",)),
             Entry(can_curate, "splits", "s", _("Splits")),
         ),
     ),
     (
         _("Examine"),
         (
-            Entry(can_curate, "studies", "u", _("Studies"), ("/comparison/",)),
+            Entry(can_curate, "studies", "u", _("Studies")),
             Entry(can_curate, "runs", "x", _("Runs")),
         ),
     ),
