@@ -37,23 +37,6 @@ export function clock(seconds) {
   return `${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, "0")}`;
 }
 
-/**
- * An SVG path of `bars` vertical strokes in a box of `bars` by 100. Scaled to the clip's own loudest point, so that a
- * picture never says which of two clips is the quieter one.
- */
-export function wavePath(peaks, bars = 100) {
-  const values = peaks.length ? peaks : [0];
-  const top = Math.max(...values) || 1;
-  let path = "";
-  for (let bar = 0; bar < bars; bar += 1) {
-    const from = Math.floor((bar * values.length) / bars);
-    const to = Math.max(from + 1, Math.floor(((bar + 1) * values.length) / bars));
-    const height = Math.max(2, (Math.max(...values.slice(from, to)) / top) * 46);
-    path += `M${bar + 0.5} ${(50 - height).toFixed(1)}V${(50 + height).toFixed(1)}`;
-  }
-  return path;
-}
-
 /** Fill `{name}` places of a sentence. */
 export function fill(sentence, values = {}) {
   return sentence.replace(/\{(\w+)\}/g, (_, name) => values[name] ?? "");

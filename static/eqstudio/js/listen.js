@@ -8,10 +8,10 @@
 // Events bubble from the element: `clip:progress` {id, heard, share, done, playing, plays, position} and
 // `clip:report` {id, message} when a person says that a clip cannot be played.
 
-import { clock, fill, make, merge, ranges, share, wavePath, wordsFrom } from "./listen-core.js";
+import { clock, fill, make, merge, ranges, share, wordsFrom } from "./listen-core.js";
+import { WavePicture } from "./listen-wave.js";
 
 export const RATES = [0.5, 0.75, 1, 1.25, 1.5, 2];
-const SVG = "http://www.w3.org/2000/svg";
 const SLOW_AFTER_MS = 4000;
 
 const words = wordsFrom("listen-words", {
@@ -38,7 +38,6 @@ const words = wordsFrom("listen-words", {
 
 let current = null;
 let rate = Number(sessionStorage.getItem("eqstudio.rate")) || 1;
-let serial = 0;
 const live = new Set();
 
 class Clip {
@@ -63,8 +62,7 @@ class Clip {
   }
 
   build() {
-    const id = `clip-wave-${(serial += 1)}`;
-    const peaks = JSON.parse(this.element.dataset.peaks || "[]");
+    this.picture = new WavePicture(JSON.parse(this.element.dataset.peaks || "[]"));
     this.playButton = make("button", { type: "button", class: "clip-play", tabindex: "-1" });
     this.wave = make("div", {
       class: "clip-wave",
@@ -74,7 +72,7 @@ class Clip {
       "aria-valuemin": "0",
       "aria-valuemax": String(this.duration),
     });
-    this.wave.append(this.drawing(id, wavePath(peaks)));
+    this.wave.append(this.picture.svg);
     this.time = make("span", { class: "clip-time" });
     this.heardText = make("span", { class: "clip-heard" });
     this.rateButton = make("button", { type: "button", class: "clip-tool clip-rate", tabindex: "-1" });
@@ -93,24 +91,6 @@ class Clip {
     const body = make("div", { class: "clip-body" }, this.playButton, this.wave, figures, tools, this.message);
     this.element.replaceChildren(body);
     this.element.classList.add("is-ready");
-  }
-
-  drawing(id, path) {
-    const svg = document.createElementNS(SVG, "svg");
-    svg.setAttribute("viewBox", "0 0 100 100");
-    svg.setAttribute("preserveAspectRatio", "none");
-    svg.setAttribute("aria-hidden", "true");
-    const shape = (name, attributes, parent = svg) => {
-      const node = document.createElementNS(SVG, name);
-      for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
-      parent.append(node);
-      return node;
-    };
-    this.heardMask = shape("clipPath", { id });
-    shape("path", { class: "clip-rest", d: path });
-    shape("path", { class: "clip-done", d: path, "clip-path": `url(#${id})` });
-    this.cursor = shape("line", { class: "clip-cursor", y1: 0, y2: 100, x1: 0, x2: 0 });
-    return svg;
   }
 
   listen() {
@@ -267,21 +247,7 @@ class Clip {
     else this.heardText.textContent = full ? words.heard : fill(words.heardShare, { percent: Math.floor(part * 100) });
     this.rateButton.textContent = `${rate}\u00D7`;
     this.rateButton.setAttribute("aria-label", fill(words.speed, { rate: `${rate}\u00D7` }));
-    const x = duration ? (at / duration) * 100 : 0;
-    this.cursor.setAttribute("x1", x);
-    this.cursor.setAttribute("x2", x);
-    this.paintHeard(heard);
-  }
-
-  paintHeard(heard) {
-    while (this.heardMask.childElementCount > heard.length) this.heardMask.lastElementChild.remove();
-    heard.forEach(([start, end], index) => {
-      const bar = this.heardMask.children[index] ?? this.heardMask.appendChild(document.createElementNS(SVG, "rect"));
-      bar.setAttribute("y", 0);
-      bar.setAttribute("height", 100);
-      bar.setAttribute("x", (start / this.duration) * 100);
-      bar.setAttribute("width", ((end - start) / this.duration) * 100);
-    });
+    this.picture.show(at, heard, duration);
   }
 
   tell() {
