@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import unicodedata
 import zlib
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, cast
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast
 
 import jiwer
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from eqstudio.benchmarks.base import (
     Benchmark,
@@ -34,6 +34,7 @@ from eqstudio.benchmarks.echomind_questions import (
     fine_question,
     level_of,
     reasoning_question,
+    reply_question,
 )
 from eqstudio.benchmarks.scripts import (
     Gender,
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
 
     from eqstudio.benchmarks.base import Answered, ItemView, VariantView
 
+RUBRICS = rubrics_read(TEXTS)
 KEY = "mcq-"
 LETTERS = "ABCDEFGH"
 TOPICS = (
@@ -82,7 +84,7 @@ class Speaker(ScriptPart):
 
 
 class Reasoning(ScriptPart):
-    """A question whose right answer depends on how the line is spoken."""
+    """A question whose right answer depends on how the line is spoken; ``script_read`` leaves out one that does not."""
 
     type: ReasoningType
     question: LineText
@@ -90,12 +92,6 @@ class Reasoning(ScriptPart):
     for_neutral: OptionText
     for_alternative: OptionText
     distractor: OptionText
-
-    @model_validator(mode="after")
-    def deliveries_matter(self) -> Self:
-        if same_words(self.for_target, self.for_alternative):
-            raise ValueError("The right answer must differ between the target and the alternative delivery.")
-        return self
 
 
 class Replies(ScriptPart):
@@ -180,7 +176,7 @@ class EchoMind(Benchmark):
     headline: ClassVar = "mcq"
 
     def rubric(self, category: str) -> tuple[RubricLevel, ...]:
-        return rubrics_read(TEXTS)[category]
+        return RUBRICS[category]
 
     def instructions(self, language: str) -> str:
         return text_of(TEXTS["instructions"])[language]
@@ -203,7 +199,6 @@ class EchoMind(Benchmark):
         language = brief.language
         entry = ATTRIBUTES[brief.category.key]
         other = ATTRIBUTES[entry["alternative"]]
-        foil = rng.choice([e for e in ATTRIBUTES.values() if e["group"] != entry["group"]])
         (name, gender), _ = names_draw(language, rng)
         line = rng.choice(TEXTS["example"]["lines"][language])
         replies = {
@@ -218,14 +213,7 @@ class EchoMind(Benchmark):
             "line": line,
             "target_instruction": entry["direct"][language],
             "alternative_instruction": other["direct"][language],
-            "reasoning": [
-                {
-                    "type": "empathic_response",
-                    "question": TEXTS["example"]["question"][language],
-                    **{f"for_{label}": reply for label, reply in replies.items()},
-                    "distractor": foil["reply"][language],
-                }
-            ],
+            "reasoning": [reply_question(brief.category.key, language, f"{line}{rng.random()}")],
             "replies": replies,
         }
 
@@ -245,12 +233,13 @@ class EchoMind(Benchmark):
             gender=ATTRIBUTES[attribute].get("voice", {}).get("gender", script.speaker.gender),
             variants=tuple(VariantSpec(label, script.line, delivery) for label, delivery in deliveries.items()),
         )
+        telling = [q.model_dump() for q in script.reasoning if not same_words(q.for_target, q.for_alternative)]
         questions = [
             coarse_question(attribute, language, script.line),
             fine_question(attribute, language, script.line),
             *(
-                reasoning_question(number, written.model_dump(), attribute)
-                for number, written in enumerate(script.reasoning, start=1)
+                reasoning_question(number, written, attribute)
+                for number, written in enumerate(telling or [reply_question(attribute, language, script.line)], start=1)
             ),
         ]
         replies = {label: text for label, text in script.replies.model_dump().items() if label in deliveries}

@@ -102,6 +102,20 @@ def reasoning_question(number: int, written: Mapping[str, str], attribute: str) 
     }
 
 
+def reply_question(attribute: str, language: str, seed: str) -> dict[str, str]:
+    """Which reply fits, told by the taxonomy alone: for examples, and for a script whose own questions tell nothing."""
+    entry = ATTRIBUTES[attribute]
+    foil = ATTRIBUTES[_foil(seed, without_group=entry["group"])]
+    return {
+        "type": "empathic_response",
+        "question": TEXTS["example"]["question"][language],
+        "for_target": entry["reply"][language],
+        "for_neutral": TEXTS["plain"]["reply"][language],
+        "for_alternative": ATTRIBUTES[entry["alternative"]]["reply"][language],
+        "distractor": foil["reply"][language],
+    }
+
+
 def _as_kept(answer: str, kept: list[str]) -> str:
     return next(option for option in kept if same_words(option, answer))
 

@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from eqstudio.benchmarks.base import Answered, ItemView, TurnView, VariantView
 
 TEXTS = texts_load("emosbench")
+RUBRICS = rubrics_read(TEXTS)
 Emotion = Literal["neutral", "warm", "calm", "happy", "sad", "angry", "fearful", "surprised", "disgusted"]
 NonVerbal = Literal["none", "cough", "sigh", "laughter", "sneeze", "gasp"]
 KEY = "grade-"
@@ -185,7 +186,7 @@ class EmoSBench(Benchmark):
     headline: ClassVar = "exact"
 
     def rubric(self, category: str) -> tuple[RubricLevel, ...]:
-        return rubrics_read(TEXTS)[category]
+        return RUBRICS[category]
 
     def instructions(self, language: str) -> str:
         return text_of(TEXTS["instructions"])[language]

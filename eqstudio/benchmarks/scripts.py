@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from eqstudio.benchmarks.base import Delivery
+from eqstudio.benchmarks.texts import texts_load
 
 Gender = Literal["female", "male"]
 Pace = Literal["slow", "normal", "fast"]
@@ -53,9 +54,15 @@ def pitch_range_safe(factor: float, language: str) -> float:
 
 
 def tone_delivery(tone: Tone, language: str, volume: float = 0.0) -> Delivery:
-    """The delivery a tone describes."""
+    """The delivery a tone describes. The instruction says pace, pitch and melody too, so that all voices are told the same."""
+    words = texts_load("texts")["tone"][language]
     return Delivery(
-        instruction=tone.instruction,
+        instruction=words["whole"].format(
+            direction=tone.instruction,
+            pace=words["pace"][tone.pace],
+            pitch=words["pitch"][tone.pitch],
+            melody=words["melody"][tone.melody],
+        ),
         pitch=PITCH[tone.pitch],
         pitch_range=pitch_range_safe(RANGE[tone.melody], language),
         rate=RATE[tone.pace],

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from eqstudio.benchmarks.base import Answered, ItemView, TurnView
 
 TEXTS = texts_load("speecheq")
+RUBRICS = rubrics_read(TEXTS)
 RIGHT, WRONG = "high", "low"
 OPPOSITE = {
     "pace": {"slow": "fast", "fast": "slow"},
@@ -103,17 +104,13 @@ class ContextLine(ScriptPart):
 
 
 class CriticalLine(ScriptPart):
-    """One text, spoken in two ways."""
+    """One text, spoken in two ways. Tones that are alike are not refused (a small model would never get through):
+    ``script_read`` sets them apart.
+    """
 
     text: LineText
     high: Tone
     low: Tone
-
-    @model_validator(mode="after")
-    def tones_differ(self) -> Self:
-        if same_words(self.high.instruction, self.low.instruction):
-            raise ValueError("The high and the low tone of a line must be directed differently.")
-        return self
 
 
 class SpeechEQScript(ScriptPart):
@@ -186,7 +183,7 @@ class SpeechEQ(Benchmark):
     shortcut_pairs: ClassVar = (RIGHT, WRONG)
 
     def rubric(self, category: str) -> tuple[RubricLevel, ...]:
-        return rubrics_read(TEXTS)[category]
+        return RUBRICS[category]
 
     def instructions(self, language: str) -> str:
         return text_of(TEXTS["instructions"])[language]
@@ -337,7 +334,7 @@ def _variants(line: ContextLine | CriticalLine, brief: BriefSpec) -> tuple[Varia
 
 
 def _set_apart(high: Tone, low: Tone, valence: str) -> Tone:
-    """``low``, moved away from ``high`` where the two would sound alike to a voice that follows numbers only."""
+    """``low``, moved away from ``high`` where the two would sound alike; the direction then says so as well."""
     features = ("pace", "pitch", "melody")
     if sum(getattr(high, name) != getattr(low, name) for name in features) >= DIFFERENCES_NEEDED:
         return low

@@ -104,10 +104,11 @@ def test_tones_that_read_alike_are_set_apart(language):
     for level in itertools.product(("slow", "normal", "fast"), ("low", "normal", "high"), ("flat", "normal", "lively")):
         same = dict(zip(("pace", "pitch", "melody"), level, strict=True))
         script["s4"]["high"].update(same)
-        script["s4"]["low"].update(same)
+        script["s4"]["low"] = dict(script["s4"]["high"])
         spec = benchmark.script_read(benchmark.script_schema.model_validate(script), brief)
         high, low = spec.turns[3].variants
         assert differences(high.delivery, low.delivery) >= 2
+        assert high.delivery.instruction != low.delivery.instruction
 
 
 def test_loudness_does_not_tell_high_from_low():
@@ -127,7 +128,6 @@ def test_loudness_does_not_tell_high_from_low():
 @pytest.mark.parametrize(
     ("path", "value"),
     [
-        (("s4", "low", "instruction"), None),
         (("scenario", "speaker2", "name"), None),
         (("s2", "text"), None),
         (("s2", "text"), ""),
@@ -138,7 +138,6 @@ def test_loudness_does_not_tell_high_from_low():
 )
 def test_speecheq_refuses_a_script_that_breaks_a_rule(path, value):
     copies = {
-        "instruction": lambda s: s["s4"]["high"]["instruction"].upper() + "!",
         "name": lambda s: s["scenario"]["speaker1"]["name"].upper(),
         "text": lambda s: s["s1"]["text"],
     }
@@ -166,11 +165,22 @@ def test_emosbench_understanding_has_several_turns():
     assert [turn.role for turn in spec_of(benchmark, "eca", "zh").turns] == ["context"] * 3 + ["response"]
 
 
-def test_echomind_refuses_a_question_that_the_delivery_does_not_change():
-    benchmark, _, script = example("echomind")
-    script["reasoning"][0]["for_alternative"] = script["reasoning"][0]["for_target"]
-    with pytest.raises(ValidationError, match="must differ"):
-        benchmark.script_schema.model_validate(script)
+def test_echomind_leaves_out_a_question_that_the_delivery_does_not_change():
+    benchmark, brief, script = example("echomind")
+    telling = dict(script["reasoning"][0], question="What comes next?")
+    script["reasoning"] = [dict(telling, for_alternative=telling["for_target"].upper()), telling]
+    spec = benchmark.script_read(benchmark.script_schema.model_validate(script), brief)
+    assert [q["question"] for q in spec.extras["questions"] if q["kind"] == "reasoning"] == ["What comes next?"]
+
+
+def test_echomind_asks_which_reply_fits_when_no_question_of_the_script_tells_anything():
+    benchmark, brief, script = example("echomind")
+    script["reasoning"][0].update(for_target="Yes.", for_alternative="Yes.", question="Is it raining?")
+    spec = benchmark.script_read(benchmark.script_schema.model_validate(script), brief)
+    (question,) = [q for q in spec.extras["questions"] if q["kind"] == "reasoning"]
+    assert question["key"] == "reasoning-1"
+    assert question["question"] == "Which reply fits best what you hear?"
+    assert len(question["options"]) == 4
 
 
 def test_echomind_speakers_have_no_neutral_delivery_and_gender_is_in_the_delivery():
