@@ -19,9 +19,9 @@ backends: Registry[Backend] = Registry(
 evaluators: Registry[Evaluator] = Registry(
     "evaluator",
     {
-        "mcq": "evaluation.backends.evaluators:Mcq",
-        "silence": "evaluation.backends.evaluators:Silence",
-        "text": "evaluation.backends.evaluators:TextOnly",
+        "mcq": "evaluation.backends.modalities:Mcq",
+        "silence": "evaluation.backends.modalities:Silence",
+        "text": "evaluation.backends.modalities:TextOnly",
     },
 )
 

@@ -1,9 +1,7 @@
-"""A respondent for development and tests: answers from a script, as slowly as wanted."""
+"""A respondent for development and tests: answers by a seeded whim, in words a model might use."""
 
 from __future__ import annotations
 
-import os
-import time
 from random import Random
 from typing import Any, ClassVar
 
@@ -13,7 +11,7 @@ from evaluation.backends.blind import possible_answers
 
 
 class FakeBackend(Backend):
-    """Answers in words a model might use; waits EQSTUDIO_FAKE_DELAY seconds before each."""
+    """Asks for every clip it would have to hear, then answers; nothing leaves the machine."""
 
     alias: ClassVar = "fake"
     kind: ClassVar = "model"
@@ -27,7 +25,6 @@ class FakeBackend(Backend):
         return {"style": "sentence"}
 
     def answer(self, trial: Trial, clips: Clips) -> Answer:
-        time.sleep(float(os.environ.get("EQSTUDIO_FAKE_DELAY", "0")))
         heard = variants_in(trial)
         for variant in heard:
             clips(variant)
