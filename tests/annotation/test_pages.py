@@ -379,7 +379,10 @@ def test_downloads_are_for_researchers(  # noqa: PLR0917
         client.post(reverse("split_export", args=[split.uid]), {"format": "huggingface"})
     client.force_login(request.getfixturevalue(person))
 
-    assert client.get(reverse("split_download", args=[Export.objects.get().uid])).status_code == status
+    answer = client.get(reverse("split_download", args=[Export.objects.get().uid]))
+    answer.close()
+
+    assert answer.status_code == status
 
 
 def _queries(client, address) -> int:
