@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import rules
 from django.db import models
+from django.utils.translation import gettext as _
 
 from eqstudio.errors import Forbidden, NotFound
 from eqstudio.models import Role, User
+from eqstudio.words import ENTITIES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,7 +67,7 @@ def role_require(predicate: Callable[[Any], bool]) -> Callable[..., Any]:
         @wraps(view)
         def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
             if not predicate(request.user):
-                raise Forbidden("Your role does not include this page.")
+                raise Forbidden(_("Your role does not include this page."))
             return view(request, *args, **kwargs)
 
         return guarded
@@ -86,8 +88,9 @@ def object_for(
     ``may_know`` says who may learn that such objects exist, ``may_do`` who may use them.
     """
     found = queryset.filter(**lookup).first()
+    thing = ENTITIES.get(queryset.model._meta.model_name or "", queryset.model._meta.verbose_name)
     if found is None or not may_know(user):
-        raise NotFound(f"There is no such {queryset.model._meta.verbose_name}.")
+        raise NotFound(_("There is no such %(thing)s.") % {"thing": thing})
     if not may_do(user):
-        raise Forbidden(f"Your role may not use this {queryset.model._meta.verbose_name}.")
+        raise Forbidden(_("Your role may not use this %(thing)s.") % {"thing": thing})
     return found

@@ -17,6 +17,7 @@ from generation.domain.lifecycle import DialogueState
 from generation.models import Dialogue, Variant
 from generation.selectors import batches_listed, production_now
 from generation.selectors.production import due
+from generation.words import STATE_LABELS
 
 CAUSES_SHOWN = 5
 JOBS_SHOWN = 3
@@ -66,7 +67,7 @@ def search(query: str, limit: int) -> Iterator[Hit]:
             href=reverse("dialogue", args=[dialogue.uid]),
             code=dialogue.uid,
             detail=lines.get(dialogue.pk, ""),
-            state=dialogue.get_state_display(),
+            state=str(STATE_LABELS[dialogue.state]),
         )
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypedDict
 from cryptography.fernet import Fernet, InvalidToken
 from django.conf import settings
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from eqstudio.errors import NotFound
 from generation.models import Clip
@@ -56,8 +57,8 @@ def ticket_read(*, token: str, now: datetime) -> Ticket:
             token + "=" * (-len(token) % 4), ttl=settings.MEDIA_TOKEN_SECONDS, current_time=int(now.timestamp())
         )
     except (InvalidToken, ValueError) as error:
-        raise NotFound("There is no such clip, or its address has expired. Load the page again.") from error
-    uid, _, holder = plain.decode().strip().partition(_SEPARATOR)
+        raise NotFound(_("There is no such clip, or its address has expired. Load the page again.")) from error
+    uid, _between, holder = plain.decode().strip().partition(_SEPARATOR)
     return Ticket(clip_uid=uid, holder=holder)
 
 
@@ -66,7 +67,7 @@ def clip_for_ticket(*, token: str, holder: str, now: datetime) -> Clip:
     ticket = ticket_read(token=token, now=now)
     clip = Clip.objects.filter(uid=ticket.clip_uid).first()
     if clip is None or not hmac.compare_digest(ticket.holder, holder):
-        raise NotFound("There is no such clip, or its address has expired. Load the page again.")
+        raise NotFound(_("There is no such clip, or its address has expired. Load the page again."))
     return clip
 
 

@@ -6,6 +6,7 @@ from django import template
 from django.utils.translation import gettext, ngettext
 
 from eqstudio.estimates import Estimate
+from eqstudio.words import ENTITIES, REASONS, VERBS
 
 register = template.Library()
 
@@ -17,7 +18,7 @@ _SPEAK_HOURS_FROM_MINUTES = 90
 def figure(estimate: Estimate) -> str:
     """``0.71 (0.66-0.75), n 412``; an undefined figure is the word and its reason."""
     if estimate.value is None:
-        return f"undefined: {estimate.reason}"
+        return gettext("undefined: %(reason)s") % {"reason": REASONS.get(estimate.reason or "", estimate.reason)}
     interval = "" if estimate.lo is None or estimate.hi is None else f" ({estimate.lo:.2f}\N{EN DASH}{estimate.hi:.2f})"
     return f"{estimate.value:.2f}{interval}, n\N{NO-BREAK SPACE}{estimate.n}"
 
@@ -42,3 +43,15 @@ def roughly(seconds: int) -> str:
         return ngettext("about %(n)d minute", "about %(n)d minutes", minutes) % {"n": minutes}
     hours = round(minutes / _MINUTE_S)
     return ngettext("about %(n)d hour", "about %(n)d hours", hours) % {"n": hours}
+
+
+@register.filter
+def verb_words(verb: str) -> str:
+    """What somebody did, in the reader's language."""
+    return str(VERBS.get(verb, verb))
+
+
+@register.filter
+def entity_words(entity: str) -> str:
+    """The kind of thing an event is about, in the reader's language."""
+    return str(ENTITIES.get(entity, entity))

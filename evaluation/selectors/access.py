@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.db.models import QuerySet
+from django.utils.translation import gettext as _
 
 from eqstudio.access import can_curate, can_sit_exam, object_for
 from eqstudio.errors import Forbidden, NotFound
@@ -14,7 +15,7 @@ def study_for(user: User, uid: str) -> Study:
     """A study for anybody with a role; a closed one only for a researcher or admin (others 403)."""
     found = object_for(user, Study.objects.select_related("split"), may_know=can_sit_exam, may_do=can_sit_exam, uid=uid)
     if not found.is_open and not can_curate(user):
-        raise Forbidden("This study is closed; it takes no more answers.")
+        raise Forbidden(_("This study is closed; it takes no more answers."))
     return found
 
 
@@ -38,7 +39,7 @@ def sitting_for(user: User, uid: str) -> Sitting:
         .first()
     )
     if found is None or not can_sit_exam(user):
-        raise NotFound("There is no such sitting.")
+        raise NotFound(_("There is no such sitting."))
     return found
 
 
@@ -50,7 +51,7 @@ def trial_for(user: User, uid: str) -> TrialRecord:
         .first()
     )
     if found is None or not can_sit_exam(user):
-        raise NotFound("There is no such question.")
+        raise NotFound(_("There is no such question."))
     return found
 
 

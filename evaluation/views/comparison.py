@@ -92,7 +92,7 @@ def comparison_chart(request: HttpRequest, uid: str, chart: str) -> HttpResponse
         ]
         svg = forest_svg(points, axis=axis, chance=metric.chance, facet=str(by_label(by)))
     else:
-        raise NotFound("There is no such chart.")
+        raise NotFound(_("There is no such chart."))
     response = HttpResponse(svg, content_type="image/svg+xml")
     if "download" in request.GET:
         response["Content-Disposition"] = f'attachment; filename="{study.name}-{chart}.svg"'

@@ -6,6 +6,7 @@ from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import get_language
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from eqstudio.access import can_curate, can_sit_exam
@@ -32,7 +33,7 @@ def studies(request: HttpRequest) -> HttpResponse:
     """What may be sat now; for researchers also what is closed, and the way to a new one."""
     user = person(request)
     if not can_sit_exam(user):
-        raise NotFound("There is no such page.")
+        raise NotFound(_("There is no such page."))
     page = Paginator(studies_listed(user), PER_PAGE).get_page(request.GET.get("page"))
     lines = with_sittings(studies=list(page.object_list), user=user)
     return render(request, "evaluation/studies.html", {"page_obj": page, "lines": lines, "curates": can_curate(user)})

@@ -7,6 +7,7 @@ from functools import wraps
 from typing import Any, cast
 
 from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
 
 from eqstudio.access import can_curate, can_sit_exam
 from eqstudio.errors import Forbidden, NotFound
@@ -19,9 +20,9 @@ def curating(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     @wraps(view)
     def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         if not can_sit_exam(request.user):
-            raise NotFound("There is no such page.")
+            raise NotFound(_("There is no such page."))
         if not can_curate(request.user):
-            raise Forbidden("Your role does not include this page.")
+            raise Forbidden(_("Your role does not include this page."))
         return view(request, *args, **kwargs)
 
     return guarded
