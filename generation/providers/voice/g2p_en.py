@@ -99,6 +99,17 @@ _AFTER_THESE_A_NOUN = frozenset(
 )
 
 
+_PAIR_SOUNDS = {
+    "sh": "ʃ", "ch": "ʧ", "th": "θ", "ph": "f", "kh": "k", "gh": "ɡ", "zh": "ʒ", "dh": "d", "bh": "b", "ck": "k", "qu": "kw", "ng": "ŋ",
+    "ou": "u", "oo": "u", "ee": "i", "ea": "i", "ie": "i", "ai": "I", "ay": "A", "ei": "A", "ey": "i", "au": "W", "aw": "ɔ", "oa": "O",
+    "oe": "O", "ue": "u", "oi": "Y", "oy": "Y", "ae": "A", "ya": "jɑ", "yo": "jO", "yu": "ju",
+}  # fmt: skip
+_LETTER_SOUNDS = {
+    "a": "ɑ", "e": "ɛ", "i": "i", "o": "O", "u": "u", "y": "i", "b": "b", "c": "k", "d": "d", "f": "f", "g": "ɡ", "h": "h", "j": "ʤ",
+    "k": "k", "l": "l", "m": "m", "n": "n", "p": "p", "q": "k", "r": "ɹ", "s": "s", "t": "t", "v": "v", "w": "w", "x": "ks", "z": "z",
+}  # fmt: skip
+
+
 class Ending(NamedTuple):
     """A spelling ending and what the stem may have lost before it."""
 
@@ -171,7 +182,7 @@ def _word(word: str, before: str, after: str) -> str:
     weak = _weak_form(word, after)
     if weak:
         return weak
-    return _known(word, before) or _with_ending(word, before) or _in_parts(word) or _spelled(word)
+    return _known(word, before) or _with_ending(word, before) or _in_parts(word) or _sounded(word) or _spelled(word)
 
 
 def _weak_form(word: str, after: str) -> str | None:
@@ -247,6 +258,26 @@ def _in_parts(word: str) -> str | None:
         if head and tail:
             return head + tail.replace("ˈ", "ˌ")
     return None
+
+
+def _sounded(word: str) -> str | None:
+    """An unknown name, letter by letter as most languages write it, stressed on its last vowel but one."""
+    lower = word.lower()
+    if (word.isupper() and len(word) > 1) or not lower.isascii() or not any(letter in "aeiouy" for letter in lower):
+        return None
+    sounds: list[str] = []
+    at = 0
+    while at < len(lower):
+        pair, letter = lower[at : at + 2], lower[at]
+        taken = pair if pair in _PAIR_SOUNDS else letter
+        doubled = len(pair) > 1 and pair[0] == pair[1] and taken == letter
+        sounds.append(_PAIR_SOUNDS.get(taken) or _LETTER_SOUNDS.get(taken, ""))
+        at += len(taken) + doubled
+    vowels = [index for index, sound in enumerate(sounds) if sound[:1] in _VOWELS and sound]
+    if not vowels:
+        return None
+    sounds.insert(vowels[-2] if len(vowels) > 1 else vowels[0], "ˈ")
+    return "".join(sounds)
 
 
 def _spelled(word: str) -> str:
