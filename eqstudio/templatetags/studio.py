@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django import template
 from django.utils.translation import gettext, ngettext
 
@@ -55,3 +57,9 @@ def verb_words(verb: str) -> str:
 def entity_words(entity: str) -> str:
     """The kind of thing an event is about, in the reader's language."""
     return str(ENTITIES.get(entity, entity))
+
+
+@register.filter
+def pairs(mapping: dict[str, Any]) -> list[tuple[str, Any]]:
+    """Names and values of a dict; ``.items`` in a template would find a key of that name first."""
+    return list(mapping.items())

@@ -253,3 +253,12 @@ def test_events_are_filtered_and_paged(client, ada, alice):
     assert client.get(reverse("events"), {"actor": "alice"}).context["page_obj"].paginator.count == 30
     assert client.get(reverse("events"), {"entity": "nothing"}).context["page_obj"].paginator.count == 0
     assert len(client.get(reverse("events"), {"page": 2}).context["page_obj"]) == 10
+
+
+def test_the_detail_of_an_event_may_have_any_name(client, ada):
+    event_record(actor=ada, verb="froze", entity=ada, items=5, keys="x")
+    client.force_login(ada)
+
+    page = client.get(reverse("events")).content.decode()
+
+    assert '<span class="muted">items</span> 5' in page
