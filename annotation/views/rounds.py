@@ -127,6 +127,7 @@ def round_page(request: HttpRequest, uid: str) -> HttpResponse:
         "tabs": [(name, label) for name, (label, _chosen) in SHOW.items()],
         "show": show,
         "page_obj": page,
+        "rows": [(item, category_label(item.dialogue.benchmark, item.dialogue.category)) for item in page],
         "may_judge": can_annotate(request.user),
     }
     return render(request, "annotation/round.html", context)

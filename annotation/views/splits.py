@@ -58,9 +58,9 @@ def splits(request: HttpRequest) -> HttpResponse:
 @curating
 def split_new(request: HttpRequest) -> HttpResponse:
     """Choose where items come from and which, see what that gives, and freeze it."""
-    asked = request.GET if "source" in request.GET else None
-    form = SplitForm(request.POST if request.method == "POST" else asked, initial=_initial(request))
-    if request.method == "POST" and form.is_valid():
+    form = SplitForm(request.POST or None, initial=_initial(request))
+    counting = "count" in request.POST
+    if request.method == "POST" and not counting and form.is_valid():
         try:
             made = split_freeze(
                 name=form.cleaned_data["name"],
@@ -74,7 +74,7 @@ def split_new(request: HttpRequest) -> HttpResponse:
         else:
             messages.success(request, _("%(split)s is frozen. Nothing about it will change.") % {"split": made})
             return redirect("split", made.uid)
-    failed = request.method == "POST" and bool(form.errors)
+    failed = not counting and bool(form.errors)
     context = {"form": form, **_preview(form)}
     return render(request, "annotation/split_new.html", context, status=422 if failed else 200)
 
@@ -114,6 +114,7 @@ def split_page(request: HttpRequest, uid: str) -> HttpResponse:
     """One version: what is in it, by which recipe, and its exports."""
     found = split_for(person(request), uid)
     items = found.items.select_related("dialogue")
+    page = Paginator(items, PER_PAGE).get_page(request.GET.get("page"))
     context = {
         "split": found,
         "recipe": [(name, value) for name, value in found.recipe.items() if value],
@@ -122,7 +123,8 @@ def split_page(request: HttpRequest, uid: str) -> HttpResponse:
         "versions": Split.objects.filter(name=found.name)
         .exclude(pk=found.pk)
         .only("uid", "name", "version", "item_count"),
-        "page_obj": Paginator(items, PER_PAGE).get_page(request.GET.get("page")),
+        "page_obj": page,
+        "rows": [(item, category_label(item.dialogue.benchmark, item.dialogue.category)) for item in page],
         "form": ExportForm(),
         **_exports(found),
     }

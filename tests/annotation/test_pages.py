@@ -304,9 +304,10 @@ def test_split_new_counts_without_javascript(client, rita):
     found = judged_round(items=2)
     client.force_login(rita)
 
-    answer = client.get(reverse("split_new"), _split_form(f"round:{found.uid}"))
+    answer = client.post(reverse("split_new"), {**_split_form(f"round:{found.uid}", name=""), "count": "1"})
 
-    assert answer.context["preview"].size == 2
+    assert (answer.status_code, answer.context["preview"].size) == (200, 2)
+    assert Split.objects.count() == 0
 
 
 def test_split_page_shows_hash_recipe_and_items(client, split, rita):
