@@ -1,6 +1,8 @@
 from datetime import timedelta
+from threading import Barrier, Thread
 
 import pytest
+from django.db import connections
 from django.utils import timezone
 
 from eqstudio.errors import Conflict
@@ -201,3 +203,26 @@ def test_run_finishes_what_is_left_and_waits_for_what_is_put_off():
 
     assert set(Dialogue.objects.values_list("state", flat=True)) == {"ready"}
     assert sorted(told) == list(Dialogue.objects.order_by("pk").values_list("pk", flat=True))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_many_workers_at_once_one_does_the_step():
+    dialogue = one_briefed()
+    start, done = Barrier(4), []
+
+    def work():
+        try:
+            start.wait()
+            done.append(dialogue_advance(dialogue_id=dialogue.pk, now=timezone.now()))
+        finally:
+            connections.close_all()
+
+    workers = [Thread(target=work) for _ in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+
+    dialogue.refresh_from_db()
+    assert sorted(done, key=str) == [None, None, None, "io"]
+    assert (dialogue.state, len(FakeText.calls)) == ("scripted", 1)
