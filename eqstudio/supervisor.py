@@ -26,7 +26,8 @@ LOG_LIMIT_BYTES = 10 * 1024 * 1024
 
 @dataclass
 class Child:
-    """One process to keep alive. ``before_start`` runs ahead of every start; ``stop_signal`` asks it to end."""
+    """One process to keep alive. ``before_start`` runs ahead of every start; ``stop_signal`` asks it to end,
+    ``stops_last`` only when the others are gone."""
 
     name: str
     command: Sequence[str]
@@ -35,6 +36,7 @@ class Child:
     niceness: int = 0
     stop_signal: signal.Signals = signal.SIGTERM
     grace_s: float = 5.0
+    stops_last: bool = False
     before_start: Callable[[], None] | None = None
     process: subprocess.Popen[bytes] | None = None
     started: float = 0.0
@@ -64,7 +66,7 @@ class Watcher:
 
 
 class Supervisor:
-    """Starts children in order, restarts what dies with a growing pause, stops them in reverse order."""
+    """Starts children in order, restarts what dies with a growing pause."""
 
     def __init__(self, *, logs: Path, say: Callable[[str], None]) -> None:
         self._logs = logs
@@ -102,10 +104,16 @@ class Supervisor:
                 self._launch(child)
 
     def stop(self) -> None:
-        """End every child within its grace, then by force. Leaves no process behind."""
+        """End every child within its grace, then by force; the ones that others lean on go last. Leaves no process behind."""
         self._stopping = True
-        for child in reversed(self._children):
-            self._end(child)
+        for last in (False, True):
+            going = [child for child in self._children if child.stops_last is last and child.process is not None]
+            for child in reversed(going):
+                if child.process is not None and child.process.poll() is None:
+                    child.process.send_signal(child.stop_signal)
+            asked = time.monotonic()
+            for child in reversed(going):
+                self._end(child, asked + child.grace_s)
         self._watcher.close()
 
     def _launch(self, child: Child) -> None:
@@ -145,18 +153,16 @@ class Supervisor:
             f"What it said is in {self._logs / child.name}.log"
         )
 
-    def _end(self, child: Child) -> None:
+    def _end(self, child: Child, deadline: float) -> None:
         process = child.process
         if process is None:
             return
-        if process.poll() is None:
-            process.send_signal(child.stop_signal)
-            try:
-                process.wait(child.grace_s)
-            except subprocess.TimeoutExpired:
-                self._say(
-                    f"{child.name} did not end in {child.grace_s:.0f} s and is stopped by force; unfinished steps run again."
-                )
+        try:
+            process.wait(max(0.0, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            self._say(
+                f"{child.name} did not end in {child.grace_s:.0f} s and is stopped by force; unfinished steps run again."
+            )
         group_signal(process.pid, signal.SIGKILL)
         process.wait()
         self._watcher.tell("-", process.pid)

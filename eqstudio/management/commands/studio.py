@@ -81,7 +81,7 @@ class Command(BaseCommand):
                 "No Redis-compatible server here: jobs go through files. A killed job is found again by the sweep."
             )
             return {**env, "EQSTUDIO_BROKER": FILES}
-        supervisor.start(Child(name="broker", command=broker_command(program, settings.DATA_DIR)))
+        supervisor.start(Child(name="broker", command=broker_command(program, settings.DATA_DIR), stops_last=True))
         if not broker_wait(settings.DATA_DIR):
             raise CommandError(
                 f"The embedded broker does not answer. What it said is in {settings.DATA_DIR / 'logs' / 'broker.log'}. "
@@ -149,7 +149,7 @@ def children(env: dict[str, str], listener: int, concurrency: int) -> list[Child
             env={**env, "OMP_NUM_THREADS": "1"},
             niceness=5,
             stop_signal=signal.SIGQUIT,
-            grace_s=6.0,
+            grace_s=5.0,
             before_start=_unacked_restore if env.get("EQSTUDIO_BROKER") == "redis" else None,
         ),
         Child(
