@@ -203,6 +203,8 @@ AWS_ACCESS_KEY_ID = env.str("AWS_ACCESS_KEY_ID", None)
 AWS_SECRET_ACCESS_KEY = env.str("AWS_SECRET_ACCESS_KEY", None)
 AWS_QUERYSTRING_EXPIRE = 3600
 AWS_DEFAULT_ACL = None
+MEDIA_ORIGINS = [AWS_S3_ENDPOINT_URL or "https://*.amazonaws.com"] if AWS_STORAGE_BUCKET_NAME else []
+"""Where presigned addresses lead; the content security policy lets clips come from there too."""
 STORAGES = {
     "default": {
         "BACKEND": "storages.backends.s3.S3Storage"
@@ -274,7 +276,7 @@ CONTENT_SECURITY_POLICY = {
         "script-src": [SELF, NONCE],
         "style-src": [SELF],
         "img-src": [SELF, "data:"],
-        "media-src": [SELF, "blob:"],
+        "media-src": [SELF, "blob:", *MEDIA_ORIGINS],
         "font-src": [SELF],
         "connect-src": [SELF],
         "form-action": [SELF],

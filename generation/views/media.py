@@ -47,24 +47,33 @@ def media(request: HttpRequest, token: str) -> HttpResponseBase:
     """The bytes of one clip, to the person whose page the address was made for."""
     clip = clip_for_ticket(token=token, holder=str(getattr(request.user, "uid", "")), now=timezone.now())
     etag = token_etag(token)
-    response = _handed_over(clip) or _served(request, clip, etag)
-    # Whoever signs in next on this browser must ask again; the address itself is different for every page anyway.
-    response["Cache-Control"] = "private, no-transform, max-age=3600"
+    response = _presigned(clip) or _accelerated(clip) or _served(request, clip, etag)
+    if "Cache-Control" not in response:
+        response["Cache-Control"] = "private, no-transform, max-age=3600"
     response["ETag"] = etag
     response["Content-Disposition"] = "inline"
     response["X-Content-Type-Options"] = "nosniff"
     return response
 
 
-def _handed_over(clip: Clip) -> HttpResponseBase | None:
-    key = blob_key(clip.sha256)
-    if settings.AWS_STORAGE_BUCKET_NAME:
-        return HttpResponseRedirect(default_storage.url(key))
-    if settings.MEDIA_ACCEL_PREFIX:
-        response = HttpResponse(content_type=clip.media_type)
-        response["X-Accel-Redirect"] = f"{settings.MEDIA_ACCEL_PREFIX.rstrip('/')}/{key}"
-        return response
-    return None
+def _presigned(clip: Clip) -> HttpResponse | None:
+    """To the object store, which then answers ranges itself. Its address expires, so the answer is not kept."""
+    if not settings.AWS_STORAGE_BUCKET_NAME:
+        return None
+    # The key has no ending, so the store is told what to call the bytes.
+    address = default_storage.url(blob_key(clip.sha256), parameters={"ResponseContentType": clip.media_type})  # type: ignore[call-arg]
+    response = HttpResponseRedirect(address)
+    response["Cache-Control"] = "private, no-store"
+    return response
+
+
+def _accelerated(clip: Clip) -> HttpResponse | None:
+    """To nginx, by a path that works only inside it."""
+    if not settings.MEDIA_ACCEL_PREFIX:
+        return None
+    response = HttpResponse(content_type=clip.media_type)
+    response["X-Accel-Redirect"] = f"{settings.MEDIA_ACCEL_PREFIX.rstrip('/')}/{blob_key(clip.sha256)}"
+    return response
 
 
 def _served(request: HttpRequest, clip: Clip, etag: str) -> HttpResponseBase:

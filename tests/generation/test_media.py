@@ -7,6 +7,7 @@ from datetime import timedelta
 
 import pytest
 import time_machine
+from django.core.files.storage import InMemoryStorage
 from django.urls import reverse
 from django.utils import timezone
 
@@ -39,6 +40,13 @@ def signed_in(client, alice):
 @pytest.fixture
 def url(clip, alice):
     return clip_url(clip=clip, holder=alice.uid)
+
+
+class Bucket(InMemoryStorage):
+    """Signs addresses as django-storages does."""
+
+    def url(self, name, parameters=None):
+        return f"https://bucket.example/{name}?type={parameters['ResponseContentType']}&signature=x"
 
 
 def body(response) -> bytes:
@@ -202,3 +210,19 @@ def test_range_wanted(header, expected):
 def test_range_behind_the_end(header):
     with pytest.raises(UnsatisfiableError):
         range_wanted(header=header, condition=None, etag='"e"', size=SIZE)
+
+
+def test_an_object_store_gets_a_redirect_that_expires(signed_in, alice, clip, settings):
+    settings.STORAGES = {
+        **settings.STORAGES,
+        "default": {
+            "BACKEND": "tests.generation.test_media.Bucket",
+        },
+    }
+    settings.AWS_STORAGE_BUCKET_NAME = "bucket"
+    response = signed_in.get(clip_url(clip=clip, holder=alice.uid))
+    assert (response.status_code, response["Location"]) == (
+        302,
+        f"https://bucket.example/{blob_key(clip.sha256)}?type=audio/wav&signature=x",
+    )
+    assert "no-store" in response["Cache-Control"]
