@@ -27,7 +27,8 @@ LOG_LIMIT_BYTES = 10 * 1024 * 1024
 @dataclass
 class Child:
     """One process to keep alive. ``before_start`` runs ahead of every start; ``stop_signal`` asks it to end,
-    ``stops_last`` only when the others are gone."""
+    ``stops_last`` only when the others are gone.
+    """
 
     name: str
     command: Sequence[str]
