@@ -35,7 +35,7 @@ def role_names(user: User) -> frozenset[str]:
         if user.is_superuser:
             names.add(Role.ADMIN.value)
         cached = frozenset(names)
-        user._role_names = cached  # type: ignore[attr-defined]
+        user._role_names = cached  # type: ignore[attr-defined]  # noqa: SLF001 -- kept on the person for one request
     return cached
 
 
@@ -88,7 +88,8 @@ def object_for(
     ``may_know`` says who may learn that such objects exist, ``may_do`` who may use them.
     """
     found = queryset.filter(**lookup).first()
-    thing = ENTITIES.get(queryset.model._meta.model_name or "", queryset.model._meta.verbose_name)
+    options = queryset.model._meta  # noqa: SLF001 -- Django's documented way to a model's options
+    thing = ENTITIES.get(options.model_name or "", options.verbose_name)
     if found is None or not may_know(user):
         raise NotFound(_("There is no such %(thing)s.") % {"thing": thing})
     if not may_do(user):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-class StorageFull(StudioError):
+class StorageFull(StudioError):  # noqa: N818 -- named for what happened
     """The disk or bucket did not take the file; nothing was left half written."""
 
     status = 507
@@ -38,12 +38,14 @@ def blob_put(data: bytes) -> str:
     if default_storage.exists(key):
         return sha256
     try:
-        if isinstance(default_storage._wrapped, FileSystemStorage):  # type: ignore[attr-defined]
+        if isinstance(default_storage._wrapped, FileSystemStorage):  # type: ignore[attr-defined]  # noqa: SLF001 -- no public way
             _write_atomically(Path(default_storage.path(key)), data)
         else:
             default_storage.save(key, ContentFile(data))
     except OSError as error:
-        raise StorageFull(f"Could not store {len(data)} bytes: {error.strerror or error}. Free some space and try again.") from error
+        raise StorageFull(
+            f"Could not store {len(data)} bytes: {error.strerror or error}. Free some space and try again."
+        ) from error
     return sha256
 
 

@@ -16,7 +16,7 @@ class StudioError(Exception):
         self.field = field
 
 
-class InvalidInput(StudioError):
+class InvalidInput(StudioError):  # noqa: N818 -- named for what happened
     """What came in is wrong; the message names the file, row or field and what was expected."""
 
 
@@ -31,19 +31,19 @@ class UnknownAlias(InvalidInput):
         self.known = known
 
 
-class NotFound(StudioError):
+class NotFound(StudioError):  # noqa: N818 -- named for what happened
     """The object does not exist, or the person may not know that it does."""
 
     status = 404
 
 
-class Forbidden(StudioError):
+class Forbidden(StudioError):  # noqa: N818 -- named for what happened
     """The person knows the object but their role may not do this."""
 
     status = 403
 
 
-class Conflict(StudioError):
+class Conflict(StudioError):  # noqa: N818 -- named for what happened
     """Somebody else was first, or the state has moved on."""
 
     status = 409
@@ -76,7 +76,7 @@ class ProviderError(StudioError):
         self.decision = decision
 
 
-class Refused(ProviderError):
+class Refused(ProviderError):  # noqa: N818 -- named for what happened
     """The provider declined to answer: an outcome of its own, never retried."""
 
     def __init__(self, message: str) -> None:

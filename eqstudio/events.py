@@ -19,7 +19,7 @@ def event_record(*, actor: User | None, verb: str, entity: models.Model, **detai
     return Event.objects.create(
         actor=actor,
         verb=verb,
-        entity=entity._meta.model_name or type(entity).__name__.lower(),
+        entity=entity._meta.model_name or "",  # noqa: SLF001 -- Django's documented way to a model's options
         entity_uid=str(getattr(entity, "uid", entity.pk)),
         detail=masked,
     )

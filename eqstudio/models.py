@@ -10,7 +10,6 @@ from django.utils.translation import gettext_lazy as _
 
 from eqstudio.ids import uid
 
-
 PAGE_LANGUAGES = [("en", "English"), ("zh-hans", "简体中文")]
 
 
@@ -45,7 +44,7 @@ class AppendOnly(models.Model):
             raise TypeError(f"{type(self).__name__} rows are facts: insert a new one")
         super().save(*args, **kwargs)  # type: ignore[arg-type]
 
-    def delete(self, *args: object, **kwargs: object) -> NoReturn:
+    def delete(self, *_args: object, **_kwargs: object) -> NoReturn:
         raise TypeError(f"{type(self).__name__} rows are facts: they stay")
 
 

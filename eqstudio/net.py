@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
 CONNECT_TIMEOUT_S = 10.0
 READ_TIMEOUT_S = 120.0
 MAX_BODY_BYTES = 64 * 1024 * 1024
-_SECRET = re.compile(r"(?i)(bearer\s+|api[-_]?key[\"'=:\s]+|token[\"'=:\s]+)[^\s\"',;]+|\b(?:sk|hf|pk)[-_][A-Za-z0-9_-]{8,}")
+_SECRET = re.compile(
+    r"(?i)(bearer\s+|api[-_]?key[\"'=:\s]+|token[\"'=:\s]+)[^\s\"',;]+|\b(?:sk|hf|pk)[-_][A-Za-z0-9_-]{8,}"
+)
 
 
 def redact(text: str) -> str:
@@ -31,7 +34,9 @@ def secret(name: str) -> str:
     """Read a secret from the environment variable ``name``; a row stores the name, never the value."""
     value = os.environ.get(name, "")
     if not value:
-        raise InvalidInput(f"The environment variable {name} is not set; it should hold the key of this provider.", field=name)
+        raise InvalidInput(
+            f"The environment variable {name} is not set; it should hold the key of this provider.", field=name
+        )
     return value
 
 
@@ -60,7 +65,9 @@ def provider_call(call: Callable[[], Any], *, what: str) -> Any:
         return call()
     except openai.RateLimitError as error:
         raise ProviderError(
-            f"{what}: the provider asks for fewer calls (429).", cause="rate limited", decision=Retry(_retry_after(error))
+            f"{what}: the provider asks for fewer calls (429).",
+            cause="rate limited",
+            decision=Retry(_retry_after(error)),
         ) from error
     except openai.APITimeoutError as error:
         raise ProviderError(f"{what}: no answer in time.", cause="timeout", decision=Retry(5)) from error
@@ -80,7 +87,7 @@ def _from_status(error: openai.APIStatusError, what: str) -> ProviderError:
     message = f"{what}: HTTP {error.status_code}: {redact(error.message)[:300]}"
     if "content_policy" in str(error.code) or "content_filter" in str(error.code):
         return Refused(message)
-    if error.status_code >= 500:
+    if error.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return ProviderError(message, cause=f"HTTP {error.status_code}", decision=Retry(10))
     return ProviderError(message, cause=f"HTTP {error.status_code}", decision=GiveUp())
 
@@ -105,7 +112,10 @@ def _should_retry(error: Exception) -> bool | float:
 def http_request(method: str, url: str, *, max_bytes: int = MAX_BODY_BYTES, **options: Any) -> httpx.Response:
     """One HTTP call with a deadline, at most ``max_bytes`` of body, and bounded retries on transport errors, 429 and 5xx."""
     timeout = httpx.Timeout(READ_TIMEOUT_S, connect=CONNECT_TIMEOUT_S)
-    with httpx.Client(timeout=timeout, follow_redirects=False) as client, client.stream(method, url, **options) as response:
+    with (
+        httpx.Client(timeout=timeout, follow_redirects=False) as client,
+        client.stream(method, url, **options) as response,
+    ):
         response.raise_for_status()
         body = bytearray()
         for chunk in response.iter_bytes():
@@ -114,5 +124,5 @@ def http_request(method: str, url: str, *, max_bytes: int = MAX_BODY_BYTES, **op
                 raise ProviderError(
                     f"{httpx.URL(url).host} sent more than {max_bytes} bytes.", cause="too large", decision=GiveUp()
                 )
-        response._content = bytes(body)
+        response._content = bytes(body)  # noqa: SLF001 -- httpx has no public way to keep a capped body
         return response
