@@ -39,8 +39,6 @@ STATE_CHIPS: dict[str, str] = {
     S.IN_REVIEW: "info",
 }
 
-CHECK_LABELS: dict[str, Any] = {}
-
 ROLE_LABELS: dict[str, Any] = {
     "context": _("context"),
     "critical": _("to be judged: same words, several deliveries"),
