@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from random import Random
+from typing import NamedTuple
 
 from eqstudio.errors import UnknownAlias
 
 
-@dataclass(frozen=True)
-class Candidate:
+class Candidate(NamedTuple):
     """An open item with room. ``held`` counts active and submitted leases, ``position`` is its place in the round."""
 
     key: str
