@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from babel.messages.extract import extract
-from babel.messages.mofile import write_mo
+from babel.messages.mofile import read_mo
 from babel.messages.pofile import read_po
 from django.apps import apps
 from django.utils import translation
@@ -105,10 +105,16 @@ def test_every_message_is_translated_and_keeps_its_places():
 
 
 def test_the_compiled_translations_are_those_of_the_source():
-    compiled = io.BytesIO()
-    write_mo(compiled, catalogue())
+    def first(value):
+        return value if isinstance(value, str) else value[0]
 
-    assert PO.with_suffix(".mo").read_bytes() == compiled.getvalue()
+    def texts(found):
+        return {first(message.id): first(message.string) for message in found if message.id}
+
+    with PO.with_suffix(".mo").open("rb") as handle:
+        compiled = read_mo(handle)
+
+    assert texts(compiled) == texts(catalogue())
 
 
 def test_every_message_of_pages_and_code_is_in_the_catalogue():
