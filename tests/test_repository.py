@@ -16,7 +16,8 @@ from django.db.migrations.loader import MigrationLoader
 
 from annotation.exporters import exporters
 from eqstudio.benchmarks import benchmarks
-from evaluation.backends import backends
+from evaluation.backends import backends, evaluators
+from evaluation.importers import answer_importers
 from generation.importers import importers
 from generation.providers import text_providers, transcribers, voice_providers
 
@@ -103,7 +104,17 @@ def test_migrations_depend_one_way():
 
 @pytest.mark.parametrize(
     "registry",
-    [benchmarks, text_providers, voice_providers, transcribers, importers, exporters, backends],
+    [
+        benchmarks,
+        text_providers,
+        voice_providers,
+        transcribers,
+        importers,
+        exporters,
+        answer_importers,
+        backends,
+        evaluators,
+    ],
     ids=lambda registry: registry.kind,
 )
 def test_docs_mention_every_alias(registry):
