@@ -19,45 +19,72 @@ COLOURS = {
 FONT = "system-ui, sans-serif"
 ROW_HEIGHT = 24
 WIDTH = 560
+PADDING = {"left": 60, "right": 12, "top": 6, "bottom": 6}
+"""Room on the left: the reader's font may be wider than the one the labels were measured with."""
 
 
 def leaderboard_svg(rows: Sequence[Mapping[str, Any]], *, axis: str, chance: float | None) -> str:
     """One interval a respondent on one axis; ``rows`` have name, kind, value, lo, hi and stand in their order."""
-    return _draw(rows, axis=axis, chance=chance, facet=None)
-
-
-def forest_svg(rows: Sequence[Mapping[str, Any]], *, axis: str, chance: float | None, facet: str) -> str:
-    """Intervals by group: ``rows`` also have ``group``; one panel a group."""
-    return _draw(rows, axis=axis, chance=chance, facet=facet)
-
-
-def _draw(rows: Sequence[Mapping[str, Any]], *, axis: str, chance: float | None, facet: str | None) -> str:
     import altair as alt  # noqa: PLC0415 -- slow import
-    import vl_convert  # noqa: PLC0415 -- slow import
 
     names = list(dict.fromkeys(row["name"] for row in rows))
+    y = alt.Y("name:N", sort=names, title=None, axis=alt.Axis(labelLimit=260))
+    chart = alt.layer(*_intervals(rows, y=y, axis=axis, chance=chance))
+    return _svg(chart.properties(width=WIDTH, height=ROW_HEIGHT * max(1, len(names))))
+
+
+def forest_svg(rows: Sequence[Mapping[str, Any]], *, axis: str, chance: float | None) -> str:
+    """One line a group, in it one interval a respondent; ``rows`` also have ``group``."""
+    import altair as alt  # noqa: PLC0415 -- slow import
+
+    names = list(dict.fromkeys(row["name"] for row in rows))
+    groups = list(dict.fromkeys(row["group"] for row in rows))
+    y = alt.Y("group:N", sort=groups, title=None, axis=alt.Axis(labelLimit=260))
+    offset = alt.YOffset("name:N", sort=names)
+    chart = alt.layer(*_intervals(rows, y=y, axis=axis, chance=chance, offset=offset, shapes=names))
+    height = max(1, len(groups)) * (10 + 12 * max(1, len(names)))
+    return _svg(chart.properties(width=WIDTH, height=height))
+
+
+def _intervals(
+    rows: Sequence[Mapping[str, Any]],
+    *,
+    y: Any,
+    axis: str,
+    chance: float | None,
+    offset: Any = None,
+    shapes: Sequence[str] = (),
+) -> list[Any]:
+    import altair as alt  # noqa: PLC0415 -- slow import
+
     values = [{**row, "lo": _or(row["lo"], row["value"]), "hi": _or(row["hi"], row["value"])} for row in rows]
     base = alt.Chart(alt.Data(values=values))
-    y = alt.Y("name:N", sort=names, title=None, axis=alt.Axis(labelLimit=240))
-    colour = alt.Color("kind:N", scale=alt.Scale(domain=list(COLOURS), range=list(COLOURS.values())), legend=None)
     scale = alt.Scale(domain=_domain(values, chance), nice=False)
-    x = alt.X("lo:Q", title=axis, scale=scale)
-    layers = [
-        base.mark_rule(strokeWidth=3).encode(x=x, x2="hi:Q", y=y, color=colour),
-        base.mark_circle(size=90, opacity=1).encode(x=alt.X("value:Q", title=axis, scale=scale), y=y, color=colour),
+    colours = alt.Scale(domain=list(COLOURS), range=list(COLOURS.values()))
+    common = {"y": y, "color": alt.Color("kind:N", scale=colours, legend=None)}
+    if offset is not None:
+        common["yOffset"] = offset
+    marks = dict(common)
+    if shapes:
+        marks["shape"] = alt.Shape(
+            "name:N", sort=list(shapes), legend=alt.Legend(title=None, orient="top", labelLimit=260)
+        )
+    layers: list[Any] = [
+        base.mark_rule(strokeWidth=2.5).encode(x=alt.X("lo:Q", title=axis, scale=scale), x2="hi:Q", **common),
+        base.mark_point(size=70, filled=True, opacity=1).encode(x=alt.X("value:Q", title=axis, scale=scale), **marks),
     ]
     if chance is not None:
         layers.append(base.mark_rule(strokeDash=[4, 4], color=SOFT).encode(x=alt.XDatum(chance)))
-    chart: Any = alt.layer(*layers).properties(width=WIDTH, height=ROW_HEIGHT * max(1, len(names)))
-    if facet is not None:
-        order = list(dict.fromkeys(row["group"] for row in rows))
-        chart = chart.facet(
-            row=alt.Row("group:N", sort=order, title=facet, header=alt.Header(labelAngle=0, labelAlign="left"))
-        )
-    chart = chart.configure(background="transparent", font=FONT).configure_axis(
-        labelColor=INK, titleColor=SOFT, gridColor=GRID, labelFontSize=12, titleFontSize=12
+    return layers
+
+
+def _svg(chart: Any) -> str:
+    import vl_convert  # noqa: PLC0415 -- slow import
+
+    styled = chart.configure(background="transparent", font=FONT, padding=PADDING).configure_axis(
+        labelColor=INK, titleColor=SOFT, gridColor=GRID, labelFontSize=12, titleFontSize=12, titleFontWeight="normal"
     )
-    svg: str = vl_convert.vegalite_to_svg(chart.to_dict())
+    svg: str = vl_convert.vegalite_to_svg(styled.to_dict())
     return svg
 
 

@@ -6,12 +6,31 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from eqstudio.benchmarks.base import Metric
 from evaluation.services.comparisons import PEOPLE
 
 SYSTEMS = frozenset({"model", "imported"})
 SURE = 0.05
+
+TESTS: dict[str, Any] = {
+    "exact McNemar": gettext_lazy("exact McNemar test"),
+    "sign flips of clusters": gettext_lazy("sign-flip test over items"),
+    "bootstrap over people and items": gettext_lazy("bootstrap over people and items"),
+    "one cluster": gettext_lazy("none: a single item"),
+    "none": gettext_lazy("none: no common item"),
+}
+"""How a p-value was found, as a reader would say it."""
+
+OUTCOMES: dict[str, Any] = {
+    "answered": gettext_lazy("answered"),
+    "unparsed": gettext_lazy("not readable"),
+    "refused": gettext_lazy("refused"),
+    "error": gettext_lazy("failed"),
+    "not_heard": gettext_lazy("not heard"),
+}
+"""What became of a question, as a reader would say it."""
 
 
 def metric_label(metric: Metric, language: str) -> str:

@@ -108,7 +108,7 @@ def _bare_lines(text: str, scale: tuple[int, int]) -> list[_Found]:
 
 
 def _anywhere(text: str, scale: tuple[int, int]) -> list[_Found]:
-    found = []
+    found: list[_Found] = []
     for pattern in (_OUT_OF, _POINTS):
         found.extend(_Found(*_take(match, scale)) for match in pattern.finditer(text))
     return found

@@ -24,7 +24,7 @@ class FieldValue:
 
 def field_values(folded: Folded, names: tuple[str, ...]) -> list[FieldValue]:
     """Every answer field, by priority of its name within an object: one per object, the last object of equals last."""
-    found = []
+    found: list[FieldValue] = []
     for value, span in _objects(folded.text):
         found.extend(_walk(value, names, span, 0))
     if found:

@@ -182,7 +182,7 @@ class _Reader:
 
     def option_texts(self) -> list[Mention]:
         """The only option whose own words occur."""
-        found = []
+        found: list[Mention] = []
         rest = self.text
         for words in sorted(self.texts, key=len, reverse=True):
             pattern = re.compile(rf"(?<![A-Za-z0-9]){re.escape(words)}(?![A-Za-z0-9])", re.IGNORECASE)
@@ -192,7 +192,7 @@ class _Reader:
 
     def ordinals(self) -> list[Mention] | None:
         """``the second one``, ``第二个``, ``option 2``: the only one that is named, and named with favour."""
-        found = []
+        found: list[Mention] = []
         for number, words in enumerate(_ORDINALS[: len(self.letters)], start=1):
             pattern = re.compile(rf"(?<![A-Za-z0-9])(?:{words}|{_NOUN}\s*{number}(?!\d))(?![A-Za-z0-9])", re.IGNORECASE)
             found.extend(

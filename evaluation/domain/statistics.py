@@ -17,6 +17,7 @@ from eqstudio.estimates import Estimate
 Floats = npt.NDArray[np.float64]
 
 REPLICATES = 4_000
+CROSSED_REPLICATES = 2_000
 LEVEL = (2.5, 97.5)
 FEW_CLUSTERS = 30
 EXACT_CLUSTERS = 12
@@ -153,12 +154,20 @@ def sign_flip_p(sums: Floats, *, rng: np.random.Generator) -> float:
 
 
 def crossed_mean(matrix: Floats, *, rng: np.random.Generator) -> Estimate:
-    """The mean over people of their mean over items, both resampled (pigeonhole bootstrap). NaN: not answered."""
+    """The mean over people of their mean over items, both resampled (pigeonhole bootstrap). NaN: not answered.
+
+    No interval from a single item. Where everybody is right on everything, or nobody on anything, resampling shows no
+    spread; then Wilson over the items.
+    """
     means = _crossed(matrix, rng)
     answered = int(np.isfinite(matrix).any(axis=0).sum()) if matrix.size else 0
     if answered == 0:
         return Estimate.undefined("nobody has answered")
     value = float(np.nanmean(_row_means(matrix)))
+    if answered == 1:
+        return Estimate(value, None, None, 1)
+    if value in {0.0, 1.0}:
+        return rate_estimate(int(value) * answered, answered)
     lo, hi = np.percentile(means, LEVEL)
     return Estimate(value, float(lo), float(hi), answered)
 
@@ -197,8 +206,8 @@ def _crossed(matrix: Floats, rng: np.random.Generator) -> Floats:
         return np.zeros(1)
     asked = np.isfinite(matrix).astype(float)
     filled = np.nan_to_num(matrix)
-    item_weights = rng.multinomial(items, np.full(items, 1 / items), size=REPLICATES // 4)
-    person_weights = rng.multinomial(people, np.full(people, 1 / people), size=REPLICATES // 4)
+    item_weights = rng.multinomial(items, np.full(items, 1 / items), size=CROSSED_REPLICATES)
+    person_weights = rng.multinomial(people, np.full(people, 1 / people), size=CROSSED_REPLICATES)
     counts = item_weights @ asked.T
     means = np.divide(item_weights @ filled.T, counts, out=np.zeros_like(counts, dtype=float), where=counts > 0)
     weights = person_weights * (counts > 0)

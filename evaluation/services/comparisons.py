@@ -254,15 +254,19 @@ def _plain(entry: Mapping[str, Any]) -> dict[str, Any]:
 def _pairs(
     metrics: Sequence[Metric], rows: Sequence[Row], items: set[int], rng: np.random.Generator
 ) -> list[dict[str, Any]]:
-    """Every two of: people together, models, rules, imported. Holm over the pairs of one metric."""
+    """Every two of: people together, models, rules, imported.
+
+    Holm within a family: people against each system on one metric, and systems against each other on it.
+    """
     compared = [row for row in rows if row.kind != "person"]
     found: list[dict[str, Any]] = []
     for metric in metrics:
-        family = [_pair(a, b, metric, items, rng) for a, b in combinations(compared, 2)]
-        tested = [pair for pair in family if pair["p"] is not None]
-        for pair, p_holm in zip(tested, st.adjusted([pair["p"] for pair in tested]), strict=True):
-            pair["p_holm"] = p_holm
-        found.extend(family)
+        pairs = [_pair(a, b, metric, items, rng) for a, b in combinations(compared, 2)]
+        for family in ("people", "systems"):
+            tested = [pair for pair in pairs if pair["family"] == family and pair["p"] is not None]
+            for pair, p_holm in zip(tested, st.adjusted([pair["p"] for pair in tested]), strict=True):
+                pair["p_holm"] = p_holm
+        found.extend(pairs)
     return found
 
 
@@ -280,6 +284,7 @@ def _pair(a: Row, b: Row, metric: Metric, items: set[int], rng: np.random.Genera
         "a": a.name,
         "b": b.name,
         "metric": metric.name,
+        "family": "people" if a.pooled else "systems",
         "difference": comparison.difference.as_dict(),
         "p": comparison.p,
         "p_holm": None,

@@ -24,8 +24,8 @@ from evaluation.charts import forest_svg, leaderboard_svg
 from evaluation.models import ScoreRecord, Sitting, Study
 from evaluation.selectors import study_to_curate_for
 from evaluation.services import comparison_build, items_apart
-from evaluation.services.comparisons import BY
-from evaluation.words import SYSTEMS, comparison_sentence, metric_label
+from evaluation.services.comparisons import BY, PEOPLE
+from evaluation.words import SYSTEMS, TESTS, comparison_sentence, metric_label
 from generation.models import Dialogue
 from generation.views.guards import curating, person
 
@@ -56,7 +56,7 @@ def comparison(request: HttpRequest, uid: str) -> HttpResponse:
         "columns": [(one.name, metric_label(one, get_language() or "en")) for one in benchmark.metrics],
         "rows": rows,
         "has_answers": any(entry["kind"] != "chance" for entry in result["respondents"]),
-        "pairs": [{**pair, "difference": Estimate(**pair["difference"])} for pair in result["pairs"]],
+        **_pairs(result, chosen),
         "groups": _group_rows(result, benchmark, metric),
         "filters": filters,
         "by": by,
@@ -84,13 +84,15 @@ def comparison_chart(request: HttpRequest, uid: str, chart: str) -> HttpResponse
         svg = leaderboard_svg(_chart_rows(result["respondents"], metric), axis=axis, chance=metric.chance)
     elif chart == "forest":
         result = comparison_cached(study, filters, by)
+        chosen = _chosen(request, result, metric)
+        shown = {PEOPLE, *([chosen["name"]] if chosen else [])}
         points = [
             {**row, "group": group_label(benchmark, by, next(iter(group["by"].values())))}
             for group in result["groups"]
             for row in _chart_rows(group["respondents"], metric)
-            if row["kind"] not in {"person", "chance"}
+            if row["name"] in shown
         ]
-        svg = forest_svg(points, axis=axis, chance=metric.chance, facet=str(by_label(by)))
+        svg = forest_svg(points, axis=axis, chance=metric.chance)
     else:
         raise NotFound(_("There is no such chart."))
     response = HttpResponse(svg, content_type="image/svg+xml")
@@ -193,6 +195,16 @@ def _chart_rows(entries: list[dict[str, Any]], metric: Metric) -> list[dict[str,
     ]
 
 
+def _pairs(result: dict[str, Any], chosen: dict[str, Any] | None) -> dict[str, list[dict[str, Any]]]:
+    """Those that people or the respondent looked at take part in come first, the others under a disclosure."""
+    named = {PEOPLE, *([chosen["name"]] if chosen else [])}
+    pairs = [
+        {**pair, "difference": Estimate(**pair["difference"]), "test": TESTS[pair["test"]]} for pair in result["pairs"]
+    ]
+    first = [pair for pair in pairs if named & {pair["a"], pair["b"]}]
+    return {"pairs": first, "other_pairs": [pair for pair in pairs if pair not in first]}
+
+
 def _group_rows(result: dict[str, Any], benchmark: Benchmark, metric: Metric) -> list[dict[str, Any]]:
     by = result["by"]
     return [
@@ -219,10 +231,6 @@ def group_label(benchmark: Benchmark, by: str, value: str) -> str:
         return value
 
 
-def by_label(by: str) -> str:
-    return {"category": _("Category"), "language": _("Language"), "source": _("Source")}[by]
-
-
 def _choices(study: Study, benchmark: Benchmark) -> dict[str, list[tuple[str, str]]]:
     """The values that occur in the split, for the filters."""
     found = SplitItem.objects.filter(split=study.split).order_by()
@@ -241,7 +249,11 @@ def _chosen(request: HttpRequest, result: dict[str, Any], metric: Metric) -> dic
     asked = next((entry for entry in systems if entry["uid"] == request.GET.get("model")), None)
     known = [entry for entry in systems if entry["estimates"][metric.name]["value"] is not None]
     sign = 1 if metric.higher_is_better else -1
-    return asked or max(known, key=lambda entry: sign * entry["estimates"][metric.name]["value"], default=None)
+    return asked or max(
+        known,
+        key=lambda entry: (entry["kind"] in SYSTEMS, sign * entry["estimates"][metric.name]["value"]),
+        default=None,
+    )
 
 
 def _apart(study: Study, chosen: dict[str, Any], filters: dict[str, str]) -> list[dict[str, Any]]:

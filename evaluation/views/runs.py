@@ -28,6 +28,7 @@ from evaluation.selectors import (
 from evaluation.services import sitting_cancel, sitting_resume, study_run
 from evaluation.services.scoring import score_that_counts
 from evaluation.tasks import sitting_step
+from evaluation.words import OUTCOMES
 from generation.views.guards import curating, person
 
 PER_PAGE = 50
@@ -83,8 +84,8 @@ def run(request: HttpRequest, uid: str) -> HttpResponse:
         "study": sitting.respondent.study,
         "spec": sitting.respondent.run_spec,
         "progress": sittings_progress(sittings=[sitting])[sitting.pk],
-        "outcomes": outcome_counts(sitting=sitting),
-        "failures": failures_by_cause(sitting=sitting),
+        "outcomes": [(name, OUTCOMES[name], n) for name, n in outcome_counts(sitting=sitting).items()],
+        "failures": [{**row, "label": OUTCOMES[str(row["failure"])]} for row in failures_by_cause(sitting=sitting)],
         "outcome": outcome,
         "page_obj": page,
         "answers": [_answer(response) for response in page.object_list],
@@ -96,10 +97,12 @@ def run(request: HttpRequest, uid: str) -> HttpResponse:
 
 def _answer(response: Response) -> dict[str, object]:
     trial = Trial.from_dict(response.trial.shown)
+    score = score_that_counts(response.scores.all())
     return {
         "response": response,
         "trial": trial,
-        "score": score_that_counts(response.scores.all()),
+        "score": score,
+        "outcome": OUTCOMES[score.outcome] if score else _("not scored"),
         "readings": len(response.scores.all()),
     }
 

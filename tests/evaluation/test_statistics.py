@@ -144,6 +144,12 @@ def test_people_and_items_are_resampled_together():
     assert (against.difference.n, against.difference.value > 0) == (3, True)
 
 
+def test_resampling_is_not_asked_where_it_has_no_spread():
+    assert crossed_mean(np.ones((3, 20)), rng=rng()) == rate_estimate(20, 20)
+    assert crossed_mean(np.zeros((2, 5)), rng=rng()) == rate_estimate(0, 5)
+    assert crossed_mean(np.asarray([[1.0], [0.0]]), rng=rng()) == Estimate(0.5, None, None, 1)
+
+
 def test_nobody_is_undefined():
     assert crossed_mean(np.full((2, 3), np.nan), rng=rng()).reason == "nobody has answered"
     assert crossed_compare(np.full((2, 3), np.nan), np.zeros(3), rng=rng()).p is None
