@@ -27,6 +27,7 @@ from annotation.services.exports import export_key
 from annotation.tasks import export_run
 from eqstudio.errors import Conflict, InvalidInput, NotFound, StudioError
 from eqstudio.estimates import Estimate
+from generation.models import LANGUAGES
 from generation.views.guards import curating, person
 from generation.words import category_label
 
@@ -98,6 +99,7 @@ def _preview(form: SplitForm) -> dict[str, Any]:
     return {
         "preview": preview,
         "categories": [(category_label(alias, key) if alias else key, count) for key, count in preview.categories],
+        "languages": [(dict(LANGUAGES).get(key, key), count) for key, count in preview.languages],
     }
 
 
