@@ -9,8 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from django.conf import settings
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from eqstudio.benchmarks.base import Trial
 from eqstudio.blobs import blob_read
@@ -234,6 +236,8 @@ def _is_dead(holder: str) -> bool:
 
 def _backend(study: Study, alias: str, evaluator: str, *, seed: int) -> Backend:
     kind = backends.get(alias)
+    if settings.PRODUCTION and kind.is_fake:
+        raise InvalidInput(_("%(alias)s is a fake: it is refused in production.") % {"alias": alias}, field="backend")
     return kind(Exam(instructions=study.instructions, seed=seed), evaluators.get(evaluator)())
 
 

@@ -142,6 +142,13 @@ def test_unknown_kinds_name_those_there_are():
         study_run(study=study, backend="first", evaluator="smell")
 
 
+def test_a_fake_is_refused_in_production(settings):
+    settings.PRODUCTION = True
+    with pytest.raises(InvalidInput, match="refused in production"):
+        study_run(study=speecheq_study(items=1), backend="fake")
+    assert not Respondent.objects.exists()
+
+
 def test_a_closed_study_takes_no_run(scripted):
     with pytest.raises(Conflict):
         study_run(study=study_close(study=speecheq_study(items=1)), backend="scripted")
