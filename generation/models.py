@@ -12,6 +12,24 @@ from django.utils.translation import gettext_lazy as _
 from eqstudio.ids import uid
 from eqstudio.models import AppendOnly
 from generation.domain.lifecycle import DialogueState
+from generation.models_rendition import Rendition
+from generation.models_upload import Upload, UploadRefusal
+
+__all__ = [
+    "LANGUAGES",
+    "Batch",
+    "Brief",
+    "Clip",
+    "Corpus",
+    "Dialogue",
+    "ProviderCall",
+    "QcReport",
+    "Rendition",
+    "Turn",
+    "Upload",
+    "UploadRefusal",
+    "Variant",
+]
 
 LANGUAGES = [("en", _("English")), ("zh", _("Chinese"))]
 
@@ -264,6 +282,9 @@ class QcReport(AppendOnly):
 
     class Meta:
         ordering: ClassVar = ["pk"]
+        indexes: ClassVar = [
+            models.Index(fields=["check_name", "dialogue"], condition=Q(passed=False), name="qc_failed"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.check_name}:{'passed' if self.passed else 'failed'}"
