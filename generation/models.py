@@ -13,6 +13,7 @@ from eqstudio.ids import uid
 from eqstudio.models import AppendOnly
 from generation.domain.lifecycle import DialogueState
 from generation.models_rendition import Rendition
+from generation.models_running import ProviderGate, ProviderSlot
 from generation.models_upload import Upload, UploadRefusal
 
 __all__ = [
@@ -23,6 +24,8 @@ __all__ = [
     "Corpus",
     "Dialogue",
     "ProviderCall",
+    "ProviderGate",
+    "ProviderSlot",
     "QcReport",
     "Rendition",
     "Turn",
@@ -61,6 +64,15 @@ class Batch(models.Model):
     created = models.DateTimeField(auto_now_add=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     cancelled_at = models.DateTimeField(null=True, blank=True)
+    max_calls = models.PositiveIntegerField(null=True, blank=True)
+    max_tokens = models.PositiveBigIntegerField(null=True, blank=True)
+    max_cost = models.DecimalField(max_digits=12, decimal_places=6, null=True, blank=True, help_text="US dollars")
+    calls_begun = models.PositiveIntegerField(default=0, help_text="counted before each call, also for those cut short")
+    calls_done = models.PositiveIntegerField(default=0, help_text="rows in the ledger")
+    tokens_spent = models.PositiveBigIntegerField(default=0)
+    cost_spent = models.DecimalField(max_digits=14, decimal_places=6, default=0, help_text="US dollars")
+    stopped_at = models.DateTimeField(null=True, blank=True, help_text="when its budget was used up")
+    stopped_reason = models.CharField(max_length=200, blank=True)
 
     class Meta:
         verbose_name = "batch"
