@@ -9,14 +9,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyloudnorm
+from scipy.fft import irfft, next_fast_len, rfft
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     Samples = npt.NDArray[np.float64]
+    Single = npt.NDArray[np.float32]
 
 FRAME_S = 0.040
 HOP_S = 0.010
+_SPARSE = 2
+"""Pitch and brightness are looked at on every second frame: they change slowly, and the transforms are what costs."""
 F0_MIN_HZ = 70.0
 F0_MAX_HZ = 400.0
 PITCH_RATE_HZ = 12_000
@@ -79,7 +83,10 @@ class PairDistance:
 
 def mono(samples: npt.NDArray[np.floating]) -> Samples:
     """One channel: the mean over channels."""
-    array = np.asarray(samples, dtype=np.float64)
+    array = np.asarray(samples)
+    if array.ndim == 2 and array.shape[1] == 1:  # noqa: PLR2004 -- frames by channels
+        array = array[:, 0]
+    array = array.astype(np.float64)
     return np.asarray(array.mean(axis=1) if array.ndim == 2 else array)  # noqa: PLR2004 -- frames by channels
 
 
@@ -87,7 +94,7 @@ def measure(samples: npt.NDArray[np.floating], rate: int) -> Measures:
     """Measure a clip given as frames (by channels). Needs at least one frame."""
     signal = mono(samples)
     frames = _framed(signal, rate)
-    levels = np.sqrt(np.mean(frames**2, axis=1))
+    levels = _levels(signal, frames)
     active = _active(levels)
     f0 = _pitch_of(signal, rate, active)
     return Measures(
@@ -99,7 +106,7 @@ def measure(samples: npt.NDArray[np.floating], rate: int) -> Measures:
         rms=_db(float(np.sqrt(np.mean(levels[active] ** 2)))) if active.any() else None,
         pitch=float(np.median(f0)) if f0.size else None,
         pitch_spread=float(np.std(12 * np.log2(f0))) if f0.size else None,
-        centroid=_centroid(frames[active], rate),
+        centroid=_centroid(frames, active, rate),
         pause_share=float(1 - active.mean()) if active.any() else None,
         clipped_share=_clipped_share(np.asarray(samples)),
         tail_db=_tail_db(signal, rate, float(levels.max())),
@@ -139,6 +146,16 @@ def _framed(signal: Samples, rate: int) -> Samples:
     return np.lib.stride_tricks.sliding_window_view(signal, length)[::hop]
 
 
+def _levels(signal: Samples, frames: Samples) -> Samples:
+    """The level of every frame, from one running sum over the signal instead of one sum per frame."""
+    if len(frames) == 1:
+        return np.asarray(np.sqrt(np.mean(frames**2, axis=1)))
+    length, hop = frames.shape[1], frames.strides[0] // signal.itemsize
+    energy = np.concatenate(([0.0], np.cumsum(signal * signal)))
+    starts = np.arange(len(frames)) * hop
+    return np.asarray(np.sqrt(np.maximum(energy[starts + length] - energy[starts], 0.0) / length))
+
+
 def _active(levels: Samples) -> npt.NDArray[np.bool_]:
     gate = np.percentile(levels, 95) * 10 ** (-GATE_DB / 20)
     return (levels >= gate) & (levels > 10 ** (FLOOR_DB / 20))
@@ -148,65 +165,81 @@ def _pitch_of(signal: Samples, rate: int, active: npt.NDArray[np.bool_]) -> Samp
     """F0 of the active frames, on a signal thinned to 12 kHz or a little more: pitch needs no treble."""
     step = max(1, rate // PITCH_RATE_HZ)
     thin = signal[: signal.size // step * step].reshape(-1, step).mean(axis=1) if signal.size >= step else signal
-    frames = _framed(thin, rate // step)
+    loudest = float(np.abs(thin).max(initial=0.0))
+    if loudest <= 0:
+        return np.zeros(0)
+    # Single precision does: the signal is brought to full scale, and a lag needs three digits.
+    frames = _framed(np.asarray(thin / loudest, dtype=np.float32), rate // step)
     shared = min(len(frames), active.size)
-    return _pitch_track(frames[:shared][active[:shared]], rate / step)
+    return _pitch_track(frames[:shared], np.flatnonzero(active[:shared])[::_SPARSE], rate / step)
 
 
-def _pitch_track(frames: Samples, rate: float) -> Samples:
-    """F0 of the voiced frames among ``frames``, by normalised autocorrelation through the FFT, in chunks of bounded memory."""
-    found = [_pitch_chunk(frames[at : at + _CHUNK_FRAMES], rate) for at in range(0, len(frames), _CHUNK_FRAMES)]
+def _pitch_track(frames: Single, rows: npt.NDArray[np.intp], rate: float) -> Samples:
+    """F0 of the voiced frames among ``rows``, by normalised autocorrelation through the FFT, in chunks of bounded memory."""
+    found = [_pitch_chunk(frames[rows[at : at + _CHUNK_FRAMES]], rate) for at in range(0, len(rows), _CHUNK_FRAMES)]
     return np.concatenate(found) if found else np.zeros(0)
 
 
-def _pitch_chunk(frames: Samples, rate: float) -> Samples:
+def _pitch_chunk(frames: Single, rate: float) -> Samples:
     length = frames.shape[1]
     shortest, longest = max(1, math.floor(rate / F0_MAX_HZ)), min(length - 2, math.ceil(rate / F0_MIN_HZ))
     if longest <= shortest:
         return np.zeros(0)
     signal = frames - frames.mean(axis=1, keepdims=True)
-    correlation = _autocorrelation(signal, 1 << (2 * length - 1).bit_length(), longest + 2)
+    first, behind = max(1, shortest - 1), longest + 2
+    correlation = _autocorrelation(signal, behind)[:, first:behind]
     # Each lag is normalised by the energy of the two stretches it compares, so that a swelling sound has no octave below.
-    energy = np.cumsum(signal**2, axis=1)
-    lagged = np.arange(longest + 2)
-    heads, tails = energy[:, length - 1 - lagged], energy[:, -1:] - np.where(lagged, energy[:, lagged - 1], 0.0)
-    scale = np.sqrt(heads * np.maximum(tails, 0.0))
-    normal = np.divide(correlation, scale, out=np.zeros_like(correlation), where=scale > _QUIET * energy[:, -1:])
-    lags = normal[:, shortest - 1 : longest + 2] if shortest > 1 else normal[:, shortest : longest + 2]
-    first = shortest - 1 if shortest > 1 else shortest
+    energy = np.cumsum(signal * signal, axis=1)
+    total = energy[:, -1:]
+    heads = energy[:, length - behind : length - first][:, ::-1]
+    tails = total - energy[:, first - 1 : behind - 1]
+    scale = np.sqrt(np.maximum(heads * tails, 0.0))
+    lags = np.divide(correlation, scale, out=np.zeros_like(correlation), where=scale > _QUIET * total)
     return _refine(lags, first, rate)
 
 
-def _autocorrelation(frames: Samples, size: int, lags: int) -> Samples:
-    return np.asarray(np.fft.irfft(np.abs(np.fft.rfft(frames, size)) ** 2, size)[:, :lags])
+def _autocorrelation(frames: Single, lags: int) -> Single:
+    """The first ``lags`` lags; padded by that much, so that the end of a frame does not meet its beginning."""
+    size = next_fast_len(frames.shape[1] + lags, real=True)
+    spectrum = rfft(frames, size, axis=1)
+    power = spectrum.real**2 + spectrum.imag**2
+    return np.asarray(irfft(power, size, axis=1)[:, :lags])
 
 
-def _refine(lags: Samples, first: int, rate: float) -> Samples:
-    """Fit a parabola to every local maximum, then take the earliest top close to the best one (no octave below)."""
+def _refine(lags: Single, first: int, rate: float) -> Samples:
+    """The earliest local maximum close to the best one (no octave below), made finer by a parabola through its neighbours."""
     left, middle, right = lags[:, :-2], lags[:, 1:-1], lags[:, 2:]
     is_peak = (middle >= left) & (middle > right)
-    curve = left - 2 * middle + right
-    shift = np.divide(0.5 * (left - right), curve, out=np.zeros_like(curve), where=is_peak & (curve < 0))
-    tops = np.where(is_peak, middle - 0.25 * (left - right) * shift, -1.0)
-    best = tops.max(axis=1, initial=-1.0)
-    rows = np.flatnonzero(best > VOICING)
-    at = (tops[rows] >= _CLOSE_TO_BEST * best[rows, None]).argmax(axis=1)
-    f0 = rate / (first + 1 + at + shift[rows, at])
+    heights = np.where(is_peak, middle, -1.0)
+    rows = np.flatnonzero(heights.max(axis=1, initial=-1.0) > VOICING)
+    if not rows.size:
+        return np.zeros(0)
+    heights = heights[rows]
+    at = (heights >= _CLOSE_TO_BEST * heights.max(axis=1, keepdims=True)).argmax(axis=1)
+    before, top, after = (part[rows, at].astype(np.float64) for part in (left, middle, right))
+    curve = before - 2 * top + after
+    shift = np.divide(0.5 * (before - after), curve, out=np.zeros_like(curve), where=curve < 0)
+    f0 = rate / (first + 1 + at + shift)
     return np.asarray(f0[(f0 >= F0_MIN_HZ) & (f0 <= F0_MAX_HZ)])
 
 
-def _centroid(frames: Samples, rate: int) -> float | None:
-    if not len(frames):
+def _centroid(frames: Samples, active: npt.NDArray[np.bool_], rate: int) -> float | None:
+    rows = np.flatnonzero(active)[::_SPARSE]
+    if not rows.size:
         return None
-    bins = np.fft.rfftfreq(frames.shape[1], 1 / rate)
-    window = np.hanning(frames.shape[1])
+    length = frames.shape[1]
+    bins = np.fft.rfftfreq(length, 1 / rate).astype(np.float32)
+    window = np.hanning(length).astype(np.float32)
+    loudest = float(np.abs(frames).max())
     means = []
-    for at in range(0, len(frames), _CHUNK_FRAMES):
-        spectrum = np.abs(np.fft.rfft(frames[at : at + _CHUNK_FRAMES] * window, axis=1))
-        total = spectrum.sum(axis=1)
-        means.append((spectrum @ bins)[total > 0] / total[total > 0])
+    for at in range(0, len(rows), _CHUNK_FRAMES):
+        chunk = np.asarray(frames[rows[at : at + _CHUNK_FRAMES]] / loudest, dtype=np.float32) * window
+        spectrum = rfft(chunk, axis=1)
+        weight = np.sqrt(spectrum.real**2 + spectrum.imag**2)
+        total = weight.sum(axis=1)
+        means.append((weight @ bins)[total > 0] / total[total > 0])
     values = np.concatenate(means)
-    return float(values.mean()) if values.size else None
+    return float(values.mean(dtype=np.float64)) if values.size else None
 
 
 def loudness(samples: npt.NDArray[np.floating], rate: int) -> float | None:
@@ -230,7 +263,9 @@ def _clipped_share(samples: npt.NDArray[np.floating]) -> float:
     if top < 0.5:  # noqa: PLR2004 -- a rail below -6 dBFS is not seen in practice; quiet square waves are no clipping
         return 0.0
     rail = np.abs(array) >= top * 0.9995
-    inside = rail[:-2] & rail[1:-1] & rail[2:] if len(rail) > 2 else np.zeros((0, array.shape[1]), dtype=bool)  # noqa: PLR2004
+    if np.count_nonzero(rail) < 3 or len(rail) < 3:  # noqa: PLR2004 -- too few for one run
+        return 0.0
+    inside = rail[:-2] & rail[1:-1] & rail[2:]
     run = np.zeros_like(rail)
     for offset in range(3):
         run[offset : offset + len(inside)] |= inside
