@@ -15,14 +15,17 @@ from generation.domain.lifecycle import DialogueState
 from generation.models_rendition import Rendition
 from generation.models_running import ProviderGate, ProviderSlot
 from generation.models_upload import Upload, UploadRefusal
+from generation.models_writing import Candidate, Draw
 
 __all__ = [
     "LANGUAGES",
     "Batch",
     "Brief",
+    "Candidate",
     "Clip",
     "Corpus",
     "Dialogue",
+    "Draw",
     "ProviderCall",
     "ProviderGate",
     "ProviderSlot",

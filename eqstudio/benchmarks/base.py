@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
+    from eqstudio.benchmarks.stages import Stage, Written
+
 Text = dict[str, str]
 """The same text per language: ``{"en": ..., "zh": ...}``."""
 
@@ -139,23 +141,53 @@ class Metric:
 
 
 @dataclass(frozen=True)
+class CastMember:
+    name: str
+    gender: str
+    role: str
+
+
+@dataclass(frozen=True)
+class Cast:
+    """Everything that was drawn for a dialogue, so that a corpus does not clump. ``plan`` is one of ``Benchmark.plans``."""
+
+    valence: str
+    setting: str
+    topic: str
+    people: tuple[CastMember, ...]
+    archetypes: tuple[str, ...] = ()
+    plan: str = ""
+
+
+@dataclass(frozen=True)
 class BriefSpec:
-    """What to write, as a benchmark needs it."""
+    """What to write, as a benchmark needs it. ``cast`` is there when it is written in stages."""
 
     category: Category
     language: str
     valence: str
     setting: str
     avoid: tuple[str, ...] = ()
+    cast: Cast | None = None
+
+    @property
+    def drawn(self) -> Cast:
+        """The cast of a dialogue that is written in stages; LookupError for another."""
+        if self.cast is None:
+            raise LookupError("Nothing was drawn for this brief.")
+        return self.cast
 
 
 @dataclass(frozen=True)
 class Prompt:
-    """Messages for a text model. ``version`` is hashed with the text into provenance."""
+    """Messages for a text model. ``version`` is hashed with the text into provenance. ``sample`` makes a valid answer
+    without a model; only a fake asks for it.
+    """
 
     system: str
     user: str
     version: str
+    sample: Callable[[], dict[str, Any]] | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -208,6 +240,14 @@ class DialogueSpec:
     extras: dict[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Assembled:
+    """A script that fits ``script_schema``, and what the stages know of its scenario beyond that."""
+
+    script: dict[str, Any]
+    scenario: dict[str, Any] = field(default_factory=dict)
+
+
 class Benchmark(ABC):
     """One benchmark, whole. Instances hold no state."""
 
@@ -225,6 +265,9 @@ class Benchmark(ABC):
     """Name of the metric that ranks respondents."""
     shortcut_pairs: ClassVar[tuple[str, str] | None] = None
     """The variant labels (right, wrong) of a pair whose key an acoustic rule could guess; None if there are no pairs."""
+    stages: ClassVar[tuple[Stage, ...]] = ()
+    """How a capable text model writes a script part by part; what fits ``script_schema`` comes out of ``assemble``."""
+    speakers: ClassVar[int] = 2
 
     def category(self, key: str) -> Category:
         """Return the category with ``key``; KeyError if the taxonomy has none."""
@@ -244,6 +287,18 @@ class Benchmark(ABC):
     @abstractmethod
     def script_example(self, brief: BriefSpec, rng: Random) -> dict[str, Any]:
         """A valid script without a model, for the fake text provider and for tests."""
+
+    def archetypes(self, _language: str) -> tuple[str, ...]:
+        """Kinds of people who lack the skill that is tested; two of them are drawn for a dialogue."""
+        return ()
+
+    def plans(self, _category: str) -> tuple[str, ...]:
+        """Ways in which a dialogue of this category may be built; one is drawn."""
+        return ()
+
+    def assemble(self, brief: BriefSpec, results: Mapping[str, Written]) -> Assembled:
+        """Put what the stages wrote together into one script; only for a benchmark with ``stages``."""
+        raise NotImplementedError
 
     @abstractmethod
     def script_read(self, script: BaseModel, brief: BriefSpec) -> DialogueSpec:
@@ -271,8 +326,11 @@ class Benchmark(ABC):
 
 __all__ = [
     "Answered",
+    "Assembled",
     "Benchmark",
     "BriefSpec",
+    "Cast",
+    "CastMember",
     "Category",
     "Delivery",
     "DialogueSpec",

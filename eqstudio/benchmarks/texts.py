@@ -83,7 +83,7 @@ def reasons() -> tuple[Reason, ...]:
 
 def names_draw(language: str, rng: Random) -> tuple[tuple[str, str], tuple[str, str]]:
     """Two different people as (name, gender), for examples."""
-    pool = [(name, gender) for gender, names in texts_load("texts")["names"][language].items() for name in names]
+    pool = [(name, gender) for gender, names in texts_load("names")[language].items() for name in names]
     first, second = rng.sample(pool, 2)
     return first, second
 
