@@ -14,6 +14,7 @@ from eqstudio.models import AppendOnly
 from generation.domain.lifecycle import DialogueState
 from generation.models_rendition import Rendition
 from generation.models_running import ProviderGate, ProviderSlot
+from generation.models_take import Take
 from generation.models_upload import Upload, UploadRefusal
 from generation.models_writing import Candidate, Draw
 
@@ -31,6 +32,7 @@ __all__ = [
     "ProviderSlot",
     "QcReport",
     "Rendition",
+    "Take",
     "Turn",
     "Upload",
     "UploadRefusal",
@@ -76,6 +78,9 @@ class Batch(models.Model):
     cost_spent = models.DecimalField(max_digits=14, decimal_places=6, default=0, help_text="US dollars")
     stopped_at = models.DateTimeField(null=True, blank=True, help_text="when its budget was used up")
     stopped_reason = models.CharField(max_length=200, blank=True)
+    thresholds = models.JSONField(
+        default=dict, blank=True, help_text="where its quality checks fail, as far as that is not the default"
+    )
 
     class Meta:
         verbose_name = "batch"
@@ -199,6 +204,7 @@ class Clip(AppendOnly):
     channels = models.PositiveSmallIntegerField()
     duration = models.FloatField(help_text="seconds, from decoded frames")
     loudness = models.FloatField(null=True, help_text="integrated, LUFS")
+    rms = models.FloatField(null=True, help_text="of all samples, dBFS; clips from before it was kept have none")
     peak = models.FloatField(help_text="dBFS")
     pitch = models.FloatField(null=True, help_text="median F0, Hz")
     pitch_spread = models.FloatField(null=True, help_text="standard deviation of F0, semitones")
@@ -287,7 +293,7 @@ class QcReport(AppendOnly):
     created = models.DateTimeField(auto_now_add=True)
     run = models.PositiveIntegerField(default=1, help_text="quality check run on this dialogue; the highest one counts")
     dialogue = models.ForeignKey(Dialogue, on_delete=models.CASCADE, related_name="findings")
-    variant = models.ForeignKey(Variant, null=True, on_delete=models.CASCADE, related_name="findings")
+    variant = models.ForeignKey(Variant, null=True, on_delete=models.SET_NULL, related_name="findings")
     check_name = models.CharField(max_length=40)
     passed = models.BooleanField()
     value = models.FloatField(null=True)
