@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 
 class StudioError(Exception):
@@ -66,9 +67,13 @@ class GiveUp:
 
 
 class ProviderError(StudioError):
-    """A call to something outside failed. ``cause`` groups failures on pages; ``decision`` says what follows."""
+    """A call to something outside failed. ``cause`` groups failures on pages; ``decision`` says what follows.
+
+    ``usage`` is what an answer cost that came and was no good.
+    """
 
     status = 502
+    usage: Any = None
 
     def __init__(self, message: str, *, cause: str, decision: Retry | GiveUp) -> None:
         super().__init__(message)

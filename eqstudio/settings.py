@@ -15,6 +15,7 @@ from environs import FileAwareEnv, validate
 from structlog.typing import Processor
 
 from eqstudio.broker import FILES, broker_files, broker_socket
+from eqstudio.limits import limits_checked, prices_checked
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -330,8 +331,10 @@ EXAM_BASE_URL = env.str("EQSTUDIO_EXAM_BASE_URL", "https://api.openai.com/v1")
 EXAM_MODEL = env.str("EQSTUDIO_EXAM_MODEL", "gpt-audio-1.5")
 EXAM_KEY_ENV = env.str("EQSTUDIO_EXAM_KEY_ENV", "OPENAI_API_KEY")
 FAKE_DELAY_S = env.float("EQSTUDIO_FAKE_DELAY", 0.0)
-PRICES = env.json("EQSTUDIO_PRICES", {})
-"""US dollars per million tokens by model: {"model": {"in": 0.25, "out": 2.0}}."""
+PRICES = prices_checked(env.json("EQSTUDIO_PRICES", {}))
+PROVIDER_LIMITS = limits_checked(env.json("EQSTUDIO_PROVIDER_LIMITS", {}))
+CONNECTIONS = env.int("EQSTUDIO_CONNECTIONS", 32, validate=validate.Range(min=1, max=256))
+"""How many steps that wait on a provider run at once in one process."""
 
 # Logs: one JSON object a line where a machine reads them, plain lines for a person at a terminal.
 LOG_LEVEL = env.str("EQSTUDIO_LOG_LEVEL", "INFO", validate=validate.OneOf(["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]))

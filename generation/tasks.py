@@ -12,29 +12,31 @@ from eqstudio.jobs import cpu_task, gpu_task, io_task
 from generation.models import Dialogue
 from generation.providers.base import Queue
 from generation.selectors import dialogues_due
-from generation.services import dialogue_advance, dialogue_reserve, leases_reclaim, step_queue
+from generation.services import dialogue_reserve, dialogue_step, leases_reclaim, slots_reclaim, step_queue
 
 
 @io_task
 def dialogue_step_io(dialogue_id: int) -> None:
     """A step that waits on a provider behind an API."""
-    _advance(dialogue_id)
+    _advance("io", dialogue_id)
 
 
 @cpu_task
 def dialogue_step_cpu(dialogue_id: int) -> None:
     """A step that computes on this machine."""
-    _advance(dialogue_id)
+    _advance("cpu", dialogue_id)
 
 
 @gpu_task
 def dialogue_step_gpu(dialogue_id: int) -> None:
     """A step that needs an accelerator."""
-    _advance(dialogue_id)
+    _advance("gpu", dialogue_id)
 
 
 STEP_TASKS: dict[Queue, Task] = {"io": dialogue_step_io, "cpu": dialogue_step_cpu, "gpu": dialogue_step_gpu}
 
+LONGEST_WAIT_S = 120.0
+"""What is put off for longer is left to the sweep."""
 BEHIND = 6
 """Redis hands out what has a lower number first; a follow-up step has none, which is 0."""
 
@@ -44,6 +46,7 @@ def production_sweep() -> None:
     """Hand out dialogues whose next step is due but not running: new ones, put-off ones, and those whose worker died."""
     now = timezone.now()
     leases_reclaim(now=now)
+    slots_reclaim(now=now)
     for dialogue in dialogues_due(now=now):
         dialogue_enqueue(dialogue)
 
@@ -64,7 +67,11 @@ def dialogue_enqueue(dialogue: Dialogue) -> None:
         transaction.on_commit(enqueue, robust=True)
 
 
-def _advance(dialogue_id: int) -> None:
-    queue = dialogue_advance(dialogue_id=dialogue_id, now=timezone.now())
-    if queue and dialogue_reserve(dialogue_id=dialogue_id, now=timezone.now()):
-        transaction.on_commit(partial(STEP_TASKS[queue].delay, dialogue_id), robust=True)
+def _advance(queue: Queue, dialogue_id: int) -> None:
+    """Do a step; hand the next one on, or this one again after the pause that the provider asked for."""
+    step = dialogue_step(dialogue_id=dialogue_id, now=timezone.now())
+    if step.queue and dialogue_reserve(dialogue_id=dialogue_id, now=timezone.now()):
+        transaction.on_commit(partial(STEP_TASKS[step.queue].delay, dialogue_id), robust=True)
+    elif step.again_in_s is not None and step.again_in_s < LONGEST_WAIT_S:
+        again = partial(STEP_TASKS[queue].apply_async, (dialogue_id,), countdown=step.again_in_s + 0.05)
+        transaction.on_commit(again, robust=True)

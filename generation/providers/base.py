@@ -14,6 +14,12 @@ if TYPE_CHECKING:
 
 Queue = Literal["io", "cpu", "gpu"]
 
+RATE_LIMITED = "rate limited"
+"""The cause of a call that the provider put off; its decision says for how long."""
+UNREACHABLE = "unreachable"
+NO_CREDIT = "no credit"
+NOT_AN_API = "not an API"
+
 
 @dataclass(frozen=True)
 class Usage:

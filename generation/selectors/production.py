@@ -62,7 +62,12 @@ class BatchProgress:
 def due(now: datetime) -> Q:
     """Dialogues whose next step may be begun: nobody holds them and their batch is on."""
     free = Q(lease_until=None) | Q(lease_until__lte=now) | Q(lease_owner=QUEUED)
-    return Q(state__in=_PRODUCTION, brief__isnull=False, brief__batch__cancelled_at=None) & free
+    return going() & free
+
+
+def going() -> Q:
+    """Dialogues in production whose batch was neither called off nor stopped."""
+    return Q(state__in=_PRODUCTION, brief__isnull=False, brief__batch__cancelled_at=None, brief__batch__stopped_at=None)
 
 
 def dialogues_due(*, now: datetime, limit: int = SWEEP_LIMIT) -> list[Dialogue]:

@@ -1,26 +1,33 @@
 """What can be done with corpora, batches and dialogues. Every service is keyword-only, atomic, and never enqueues."""
 
 from generation.services.batches import BriefInput, batch_cancel, batch_create, dialogues_retry
+from generation.services.budgets import Budget, BudgetSpent, budget_set
 from generation.services.checking import qc_imported, qc_run
 from generation.services.corpora import corpus_create, corpus_ensure
 from generation.services.flagged import dialogue_settle
+from generation.services.gates import Busy, slots_reclaim
 from generation.services.generating import batch_top_up, briefs_wanted, dialogues_of, dialogues_run
 from generation.services.importing import ImportReport, corpus_import, import_check
 from generation.services.leases import dialogue_reserve, leases_reclaim
 from generation.services.lifecycle import dialogue_move
-from generation.services.production import dialogue_advance, step_queue
+from generation.services.production import Step, dialogue_advance, dialogue_step, step_queue
 from generation.services.provider_checks import ProviderState, provider_check, providers_check
 from generation.services.scripting import script_generate
 from generation.services.voicing import clips_synthesize
 
 __all__ = [
     "BriefInput",
+    "Budget",
+    "BudgetSpent",
+    "Busy",
     "ImportReport",
     "ProviderState",
+    "Step",
     "batch_cancel",
     "batch_create",
     "batch_top_up",
     "briefs_wanted",
+    "budget_set",
     "clips_synthesize",
     "corpus_create",
     "corpus_ensure",
@@ -29,6 +36,7 @@ __all__ = [
     "dialogue_move",
     "dialogue_reserve",
     "dialogue_settle",
+    "dialogue_step",
     "dialogues_of",
     "dialogues_retry",
     "dialogues_run",
@@ -39,5 +47,6 @@ __all__ = [
     "qc_imported",
     "qc_run",
     "script_generate",
+    "slots_reclaim",
     "step_queue",
 ]

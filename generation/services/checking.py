@@ -7,6 +7,7 @@ from itertools import groupby
 
 from django.db import transaction
 from django.db.models import Max
+from django.utils import timezone
 
 from eqstudio.blobs import blob_read
 from eqstudio.errors import GiveUp, ProviderError
@@ -16,7 +17,7 @@ from generation.domain.quality import Finding, findings, pair_findings
 from generation.intake import clip_measures
 from generation.models import Clip, Dialogue, QcReport, Variant
 from generation.providers import Transcriber, transcribers
-from generation.services.leases import lease_renew
+from generation.services.leases import LEASE, lease_extend, lease_lost, lease_renew
 from generation.services.ledger import Request, call_find, call_make, call_settle
 from generation.services.lifecycle import dialogue_move
 from generation.services.scripting import brief_of
@@ -121,8 +122,11 @@ def _transcript(dialogue: Dialogue, variant: Variant, alias: str, provider: Tran
         lease_renew(dialogue=dialogue)
         audio = _audio(clip)
         answer, latency_ms = call_make(request, lambda: provider.transcribe(audio=audio, language=dialogue.language))
-        call = call_settle(request, answer, latency_ms=latency_ms, result={"text": answer.text})
-        lease_renew(dialogue=dialogue, progress=True)
+        with transaction.atomic():
+            call = call_settle(request, answer, latency_ms=latency_ms, result={"text": answer.text})
+            held = lease_extend(dialogue=dialogue, until=timezone.now() + LEASE, progress=True)
+        if not held:
+            raise lease_lost()
     return str(call.result["text"])
 
 

@@ -7,18 +7,19 @@ import socket
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from django.db.models import F
+from django.db.models import F, Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from eqstudio.errors import Conflict
 from eqstudio.ids import uid
 from generation.domain.lifecycle import IN_PRODUCTION
-from generation.models import Batch, Dialogue
+from generation.models import Dialogue
 from generation.selectors.production import QUEUED, due
 
 LEASE = timedelta(minutes=5)
-"""Longer than one call to any provider; it is renewed before each."""
+LONGEST_CALL = timedelta(minutes=3)
+"""A lease that lasts longer than one call to any provider need not be renewed before it."""
 QUEUED_FOR = timedelta(minutes=2)
 """How long the sweep leaves a dialogue alone that it has handed to the broker."""
 MAX_ATTEMPTS = 3
@@ -78,14 +79,45 @@ def lease_renew(*, dialogue: Dialogue, progress: bool = False) -> None:
     """
     if dialogue.lease_owner in {"", QUEUED}:
         return
-    fresh = {"lease_until": timezone.now() + LEASE} | ({"attempts": 1} if progress else {})
-    held = Dialogue.objects.filter(pk=dialogue.pk, state=dialogue.state, lease_owner=dialogue.lease_owner).update(
-        **fresh
+    now = timezone.now()
+    if not progress and dialogue.lease_until is not None and dialogue.lease_until - now > LONGEST_CALL:
+        return
+    if not lease_extend(dialogue=dialogue, until=now + LEASE, progress=progress):
+        raise lease_lost()
+
+
+def lease_extend(*, dialogue: Dialogue, until: datetime, progress: bool) -> bool:
+    """Move the end of a held lease, inside a transaction of the caller's if there is one; False when it was lost or the
+    batch called off.
+    """
+    fresh = {"lease_until": until} | ({"attempts": 1} if progress else {})
+    mine = Dialogue.objects.filter(
+        Q(brief=None) | Q(brief__batch__cancelled_at=None),
+        pk=dialogue.pk,
+        state=dialogue.state,
+        lease_owner=dialogue.lease_owner,
     )
-    if not held or Batch.objects.filter(briefs=dialogue.brief_id, cancelled_at__isnull=False).exists():
-        raise Conflict(_("This dialogue is no longer being worked on here. What was made is kept."))
+    if dialogue.lease_owner in {"", QUEUED}:
+        return True
+    if not mine.update(**fresh):
+        return False
+    dialogue.lease_until = until
     if progress:
         dialogue.attempts = 1
+    return True
+
+
+def lease_lost() -> Conflict:
+    """What stops whoever works on a dialogue that is not theirs any more."""
+    return Conflict(_("This dialogue is no longer being worked on here. What was made is kept."))
+
+
+def lease_put_off(*, dialogue: Dialogue, until: datetime) -> None:
+    """Let go of a dialogue until ``until`` without counting this attempt: the provider was not asked, or is to be left alone."""
+    Dialogue.objects.filter(pk=dialogue.pk, lease_owner=dialogue.lease_owner, attempts__gt=0).update(
+        attempts=F("attempts") - 1
+    )
+    lease_release(dialogue=dialogue, until=until)
 
 
 def lease_release(*, dialogue: Dialogue, until: datetime | None = None) -> None:

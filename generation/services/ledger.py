@@ -6,15 +6,17 @@ import hashlib
 import json
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
 
 from django.db import IntegrityError, transaction
 
-from eqstudio.errors import ProviderError, Refused
+from eqstudio.errors import ProviderError, Refused, Retry
 from eqstudio.net import redact
 from generation.models import Dialogue, ProviderCall
-from generation.providers.base import Usage
+from generation.providers.base import RATE_LIMITED, UNREACHABLE, Usage
+from generation.services.budgets import call_count, call_reserve
+from generation.services.gates import gate_close, gate_pass
 
 
 class Answer(Protocol):
@@ -29,6 +31,8 @@ class Answer(Protocol):
 A = TypeVar("A", bound=Answer)
 UNUSABLE = "unusable"
 """The cause of a call whose answer came but was no good."""
+RIDE_OUT_S = (0.2, 0.8)
+"""After these pauses a call is made again that never reached the provider, or that the provider dropped."""
 
 
 @dataclass(frozen=True)
@@ -66,21 +70,42 @@ def call_find(request: Request) -> ProviderCall | None:
 def call_make(request: Request, call: Callable[[], A]) -> tuple[A, int]:
     """Ask the provider outside any transaction; a failure is written to the ledger and raised again.
 
-    Returns the answer and how many milliseconds it took.
+    Returns the answer and how many milliseconds it took. Side effects: a slot of the provider while the call lasts, the
+    count of the batch, and, when the provider asks for fewer calls, a closed gate for all workers. Busy or BudgetSpent
+    come before the call is made; short failures of the provider's are ridden out, each with a row of its own.
     """
-    started = time.monotonic()
-    try:
-        answer = call()
-    except ProviderError as error:
-        _write(
-            request,
-            outcome="refused" if isinstance(error, Refused) else "error",
-            usage=Usage(latency_ms=_since(started)),
-            error=redact(error.message),
-            result={"cause": error.cause},
-        )
-        raise
-    return answer, _since(started)
+    for pause_s in RIDE_OUT_S:
+        try:
+            return _ask(request, call)
+        except ProviderError as error:
+            if not _short(error):
+                raise
+        time.sleep(pause_s)
+    return _ask(request, call)
+
+
+def _ask(request: Request, call: Callable[[], A]) -> tuple[A, int]:
+    with gate_pass(kind=request.kind, alias=request.provider):
+        call_reserve(dialogue=request.dialogue)
+        started = time.monotonic()
+        try:
+            return call(), _since(started)
+        except ProviderError as error:
+            latency_ms, failure = _since(started), error
+    if failure.cause == RATE_LIMITED and isinstance(failure.decision, Retry):
+        gate_close(kind=request.kind, alias=request.provider, after_s=failure.decision.after_s)
+    _write(
+        request,
+        outcome="refused" if isinstance(failure, Refused) else "error",
+        usage=replace(failure.usage or Usage(), latency_ms=latency_ms),
+        error=redact(failure.message),
+        result={"cause": failure.cause},
+    )
+    raise failure
+
+
+def _short(error: ProviderError) -> bool:
+    return isinstance(error.decision, Retry) and (error.cause == UNREACHABLE or error.cause.startswith("HTTP 5"))
 
 
 def call_settle(request: Request, answer: Answer, *, latency_ms: int, result: dict[str, Any]) -> ProviderCall:
@@ -94,8 +119,7 @@ def call_settle(request: Request, answer: Answer, *, latency_ms: int, result: di
         cost=answer.usage.cost,
     )
     try:
-        with transaction.atomic():
-            return _write(request, outcome="ok", usage=usage, result=result, model=answer.model)
+        return _write(request, outcome="ok", usage=usage, result=result, model=answer.model)
     except IntegrityError:
         _write(request, outcome="error", usage=usage, error="Another process got the same answer first.", result=result)
     return ProviderCall.objects.get(kind=request.kind, request_hash=request.hash, outcome="ok")
@@ -109,10 +133,11 @@ def call_spoil(request: Request, answer: Answer, *, latency_ms: int, error: str)
     _write(request, outcome="error", usage=usage, error=error, result={"cause": UNUSABLE}, model=answer.model)
 
 
+@transaction.atomic
 def _write(
     request: Request, *, outcome: str, usage: Usage, result: dict[str, Any], error: str = "", model: str = ""
 ) -> ProviderCall:
-    return ProviderCall.objects.create(
+    row = ProviderCall.objects.create(
         kind=request.kind,
         provider=request.provider,
         model=(model or request.model)[:120],
@@ -130,6 +155,8 @@ def _write(
         result=result,
         dialogue=request.dialogue,
     )
+    call_count(dialogue=request.dialogue, tokens=(usage.tokens_in or 0) + (usage.tokens_out or 0), cost=usage.cost)
+    return row
 
 
 def _since(started: float) -> int:

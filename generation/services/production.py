@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import transaction
@@ -13,9 +14,11 @@ from eqstudio.errors import Conflict, GiveUp, ProviderError, Retry, StudioError
 from generation.domain.lifecycle import DialogueState
 from generation.models import Brief, Dialogue
 from generation.providers import text_providers, transcribers, voice_providers
-from generation.providers.base import Queue
+from generation.providers.base import RATE_LIMITED, Queue
+from generation.services.budgets import BudgetSpent
 from generation.services.checking import qc_run
-from generation.services.leases import MAX_ATTEMPTS, lease_claim, lease_release
+from generation.services.gates import Busy
+from generation.services.leases import MAX_ATTEMPTS, lease_claim, lease_put_off, lease_release
 from generation.services.lifecycle import dialogue_move
 from generation.services.scripting import script_generate
 from generation.services.voicing import clips_synthesize
@@ -28,6 +31,14 @@ STEPS: dict[DialogueState, tuple[Callable[..., Dialogue], Callable[[Brief], Queu
 """What is due in each state of production, and which worker it belongs to."""
 
 
+@dataclass(frozen=True)
+class Step:
+    """What came of a step: the queue of the next one, or in how many seconds this one is to be tried again, or neither."""
+
+    queue: Queue | None = None
+    again_in_s: float | None = None
+
+
 def dialogue_advance(*, dialogue_id: int, now: datetime) -> Queue | None:
     """Do the one step that is due for a dialogue and say which queue the next one belongs to; None when none is due.
 
@@ -35,17 +46,29 @@ def dialogue_advance(*, dialogue_id: int, now: datetime) -> Queue | None:
     failure keeps what exists: it is put off (ProviderError with Retry, at most three attempts without progress) or the
     dialogue becomes FAILED with its cause.
     """
+    return dialogue_step(dialogue_id=dialogue_id, now=now).queue
+
+
+def dialogue_step(*, dialogue_id: int, now: datetime) -> Step:
+    """As ``dialogue_advance``, and says when a step that was put off is to be tried again. A provider that may not be
+    asked now, and a budget that is used up, count no attempt.
+    """
     dialogue = lease_claim(dialogue_id=dialogue_id, now=now)
     if dialogue is None:
-        return None
+        return Step()
     try:
         _step(dialogue)
-        return step_queue(dialogue)
+        return Step(queue=step_queue(dialogue))
     except Conflict:
-        return None
+        return Step()
+    except Busy as busy:
+        lease_put_off(dialogue=dialogue, until=now + timedelta(seconds=busy.after_s))
+        return Step(again_in_s=busy.after_s)
+    except BudgetSpent:
+        lease_put_off(dialogue=dialogue, until=now)
+        return Step()
     except StudioError as error:
-        _fail(dialogue, error, now)
-        return None
+        return Step(again_in_s=_fail(dialogue, error, now))
     finally:
         lease_release(dialogue=dialogue)
 
@@ -70,18 +93,24 @@ def _step(dialogue: Dialogue) -> None:
     service(dialogue=dialogue)
 
 
-def _fail(dialogue: Dialogue, error: StudioError, now: datetime) -> None:
-    """Write down what went wrong; put the step off, or give the dialogue up."""
+def _fail(dialogue: Dialogue, error: StudioError, now: datetime) -> float | None:
+    """Write down what went wrong; put the step off, or give the dialogue up. Returns in how many seconds it is tried again."""
     cause, decision = _decide(error)
     held = Dialogue.objects.filter(pk=dialogue.pk, lease_owner=dialogue.lease_owner)
     with transaction.atomic():
         if not held.update(error=error.message, error_cause=cause[:60], updated=now):
-            return
-        if isinstance(decision, Retry) and dialogue.attempts < MAX_ATTEMPTS:
-            lease_release(dialogue=dialogue, until=now + timedelta(seconds=decision.after_s))
-            return
+            return None
+        if isinstance(decision, Retry):
+            until = now + timedelta(seconds=decision.after_s)
+            if cause == RATE_LIMITED:
+                lease_put_off(dialogue=dialogue, until=until)
+                return decision.after_s
+            if dialogue.attempts < MAX_ATTEMPTS:
+                lease_release(dialogue=dialogue, until=until)
+                return decision.after_s
         dialogue.refresh_from_db(fields=["state", "error", "error_cause"])
         dialogue_move(dialogue=dialogue, to=DialogueState.FAILED, reason=cause)
+        return None
 
 
 def _decide(error: StudioError) -> tuple[str, Retry | GiveUp]:

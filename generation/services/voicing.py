@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import QuerySet
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from eqstudio.benchmarks.base import Delivery
@@ -14,7 +15,7 @@ from generation.domain.lifecycle import DialogueState
 from generation.intake import clip_ingest
 from generation.models import Clip, Dialogue, Variant
 from generation.providers import VoiceProvider, VoiceResult, voice_providers
-from generation.services.leases import lease_renew
+from generation.services.leases import LEASE, lease_extend, lease_lost, lease_renew
 from generation.services.ledger import Request, call_find, call_make, call_settle, call_spoil, content_hash
 from generation.services.lifecycle import dialogue_move
 from generation.services.scripting import brief_of
@@ -64,8 +65,10 @@ def _speak(dialogue: Dialogue, variant: Variant, alias: str, provider: VoiceProv
     clip = _ingest(request, answer, variant, latency_ms)
     with transaction.atomic():
         call = call_settle(request, answer, latency_ms=latency_ms, result=_result(clip, answer))
-        _give(variant, Clip.objects.get(sha256=call.result["sha256"]))
-    lease_renew(dialogue=dialogue, progress=True)
+        _give(variant, clip if call.result["sha256"] == clip.sha256 else Clip.objects.get(sha256=call.result["sha256"]))
+        held = lease_extend(dialogue=dialogue, until=timezone.now() + LEASE, progress=True)
+    if not held:
+        raise lease_lost()
 
 
 def _request(dialogue: Dialogue, variant: Variant, alias: str, provider: VoiceProvider) -> Request:

@@ -1,6 +1,7 @@
 from datetime import timedelta
 
 import pytest
+import time_machine
 from django.utils import timezone
 
 from eqstudio.errors import UnknownAlias
@@ -22,11 +23,14 @@ def test_a_put_off_step_waits_as_long_as_the_provider_asks():
     dialogue, now = one_briefed(), timezone.now()
     FakeText.script.append(Behaviour.RATE_LIMIT)
 
-    advance(dialogue, now=now)
-    put_off = (dialogue.state, dialogue.error_cause, dialogue.lease_until)
-    advance(dialogue, now=now + timedelta(seconds=6))
-    still = dialogue.state
-    advance(dialogue, now=now + timedelta(seconds=7))
+    with time_machine.travel(now, tick=False) as clock:
+        advance(dialogue, now=now)
+        put_off = (dialogue.state, dialogue.error_cause, dialogue.lease_until)
+        clock.shift(timedelta(seconds=6))
+        advance(dialogue, now=timezone.now())
+        still = dialogue.state
+        clock.shift(timedelta(seconds=1))
+        advance(dialogue, now=timezone.now())
 
     assert put_off == ("briefed", "rate limited", now + timedelta(seconds=7))
     assert still == "briefed"

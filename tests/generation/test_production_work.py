@@ -2,6 +2,7 @@ from datetime import timedelta
 from threading import Barrier, Thread
 
 import pytest
+import time_machine
 from django.db import connections
 from django.utils import timezone
 
@@ -189,17 +190,14 @@ def test_imported_dialogues_are_never_handed_out():
 def test_run_finishes_what_is_left_and_waits_for_what_is_put_off():
     batch = batch_of(count=2)
     FakeText.script.append(Behaviour.RATE_LIMIT)
-    clock, told = [timezone.now()], []
+    told = []
 
-    def sleep(seconds):
-        clock[0] += timedelta(seconds=10)
-
-    dialogues_run(
-        ids=[d.pk for d in Dialogue.objects.filter(brief__batch=batch)],
-        clock=lambda: clock[0],
-        sleep=sleep,
-        told=told.append,
-    )
+    with time_machine.travel(timezone.now(), tick=False) as clock:
+        dialogues_run(
+            ids=[d.pk for d in Dialogue.objects.filter(brief__batch=batch)],
+            sleep=lambda _seconds: clock.shift(timedelta(seconds=10)),
+            told=told.append,
+        )
 
     assert set(Dialogue.objects.values_list("state", flat=True)) == {"ready"}
     assert sorted(told) == list(Dialogue.objects.order_by("pk").values_list("pk", flat=True))
