@@ -19,6 +19,7 @@ import numpy.typing as npt
 import soundfile
 
 BLOCK_S = 5
+DISAGREE_S = 0.05
 FORMATS = {"WAV", "WAVEX", "RF64", "W64", "AIFF", "AU", "CAF", "FLAC", "MP3", "OGG"}
 _STREAMED = 0xFFFF_FF00
 LIE_TOLERANCE = 0.05
@@ -26,27 +27,85 @@ LIE_FRAMES = 4800
 """An MP3's header may promise a few padded frames more than the decoder gives."""
 
 
+class Limits(NamedTuple):
+    """What a clip may have: few bytes can unpack to any number of samples."""
+
+    seconds: float
+    samples: int
+    """Over all channels."""
+
+
 class UnreadableError(Exception):
     """The file is not a clip; the message says why, without naming the file."""
 
 
-def decode(data: bytes, max_seconds: float) -> tuple[dict[str, Any], npt.NDArray[np.float32]]:
+def decode(data: bytes, limits: Limits) -> tuple[dict[str, Any], npt.NDArray[np.float32]]:
     """Read ``data`` with libsndfile, and with FFmpeg's libraries where that does not know the format."""
     lengths = _wav_lengths(data)
     if lengths is not None and 0 < lengths.there < lengths.promised:
         raise UnreadableError(
             f"it is cut off: its header promises {lengths.promised} bytes of sound, but only {lengths.there} are there"
         )
+    if data[:4] == b"RIFX":
+        raise UnreadableError("it is a big-endian WAV (RIFX), which few programs read; save it as an ordinary WAV")
     try:
         with soundfile.SoundFile(io.BytesIO(data)) as handle:
-            head, samples = _read_soundfile(handle, max_seconds)
+            head, samples = _read_soundfile(handle, limits)
     except (soundfile.LibsndfileError, _NoFramesError) as error:
-        head, samples = _read_av(data, max_seconds, first=_reason(error))
-    return head | {"streamed": lengths is not None and lengths.streamed}, samples
+        head, samples = _read_av(data, limits, first=_reason(error))
+    else:
+        head, samples = _second_opinion(data, limits, head, samples)
+    streamed = head.get("streamed", False) or (lengths is not None and lengths.streamed)
+    return head | {"streamed": streamed}, samples
 
 
 def _reason(error: Exception) -> str:
-    return str(error.error_string if isinstance(error, soundfile.LibsndfileError) else error).rstrip(". ")
+    said = str(error.error_string if isinstance(error, soundfile.LibsndfileError) else error).rstrip(". ")
+    if said.startswith("File does not exist"):  # what libsndfile says of an MP3 without one whole frame
+        return "no frame of sound is in it"
+    return said.removeprefix("Error : ").strip()
+
+
+def _second_opinion(
+    data: bytes, limits: Limits, head: dict[str, Any], samples: npt.NDArray[np.float32]
+) -> tuple[dict[str, Any], npt.NDArray[np.float32]]:
+    """Ask FFmpeg's libraries, which browsers decode with, where the two are known to differ: damaged FLAC and odd MP3.
+
+    Its answer counts; a file it breaks off at is refused, because nobody could listen to it.
+    """
+    if head["format"] not in {"FLAC", "MP3"}:
+        return head, samples
+    try:
+        import av  # noqa: PLC0415 -- slow import
+    except ImportError:
+        return head, samples
+    seconds = len(samples) / head["rate"]
+    if head["format"] == "MP3" and _close(_packets_s(av, data), seconds):
+        return head, samples
+    try:
+        with av.open(io.BytesIO(data)) as container:
+            other, again = _read_stream(container, limits)
+    except (av.FFmpegError, ValueError) as error:
+        raise UnreadableError(
+            f"it is broken: one decoder finds {seconds:.2f} s of sound, another breaks off because the file contradicts itself"
+        ) from error
+    if _close(len(again) / other["rate"], seconds):
+        return head, samples
+    return head | {"rate": other["rate"], "decoder": "ffmpeg", "streamed": True}, again
+
+
+def _close(first: float | None, second: float) -> bool:
+    return first is not None and abs(first - second) < DISAGREE_S - 0.005
+
+
+def _packets_s(av: Any, data: bytes) -> float | None:
+    """How long the packets of a file claim to last, without decoding them."""
+    try:
+        with av.open(io.BytesIO(data)) as container:
+            base = float(container.streams.audio[0].time_base)
+            return base * sum(packet.duration or 0 for packet in container.demux(audio=0))
+    except (av.FFmpegError, ValueError, IndexError):
+        return None
 
 
 class _NoFramesError(Exception):
@@ -74,7 +133,7 @@ def _wav_lengths(data: bytes) -> _WavLengths | None:
     return None
 
 
-def _read_soundfile(handle: soundfile.SoundFile, max_seconds: float) -> tuple[dict[str, Any], npt.NDArray[np.float32]]:
+def _read_soundfile(handle: soundfile.SoundFile, limits: Limits) -> tuple[dict[str, Any], npt.NDArray[np.float32]]:
     rate, declared = handle.samplerate, handle.frames
     if rate <= 0 or handle.channels <= 0:
         raise UnreadableError("its header names no sample rate or no channel")
@@ -84,8 +143,7 @@ def _read_soundfile(handle: soundfile.SoundFile, max_seconds: float) -> tuple[di
         if not len(block):
             break
         total += len(block)
-        if total > max_seconds * rate:
-            raise UnreadableError(f"it is longer than {max_seconds / 60:.0f} minutes")
+        _within(total, rate, block.shape[1], limits)
         blocks.append(block)
     if not total:
         raise _NoFramesError("it holds no sound: its header is there, but no frame follows")
@@ -99,7 +157,14 @@ def _read_soundfile(handle: soundfile.SoundFile, max_seconds: float) -> tuple[di
     return head, np.concatenate(blocks)
 
 
-def _read_av(data: bytes, max_seconds: float, *, first: str) -> tuple[dict[str, Any], npt.NDArray[np.float32]]:
+def _within(frames: int, rate: int, channels: int, limits: Limits) -> None:
+    if frames > limits.seconds * rate:
+        raise UnreadableError(f"it is longer than {limits.seconds / 60:.0f} minutes")
+    if frames * channels > limits.samples:
+        raise UnreadableError(f"it unpacks to more than {limits.samples} samples")
+
+
+def _read_av(data: bytes, limits: Limits, *, first: str) -> tuple[dict[str, Any], npt.NDArray[np.float32]]:
     try:
         import av  # noqa: PLC0415 -- only for what libsndfile cannot read
     except ImportError as error:
@@ -110,12 +175,20 @@ def _read_av(data: bytes, max_seconds: float, *, first: str) -> tuple[dict[str, 
         with av.open(io.BytesIO(data)) as container:
             if not container.streams.audio:
                 raise UnreadableError("it holds no audio stream")
-            return _read_stream(container, max_seconds)
-    except (av.FFmpegError, ValueError) as error:
+            return _read_stream(container, limits)
+    except av.FFmpegError as error:
+        raise UnreadableError(f"it is not a sound file, or broken ({_why(error, first)})") from error
+    except ValueError as error:
         raise UnreadableError(f"it is not a sound file, or broken ({first})") from error
 
 
-def _read_stream(container: Any, max_seconds: float) -> tuple[dict[str, Any], npt.NDArray[np.float32]]:
+def _why(error: Any, first: str) -> str:
+    """What FFmpeg says where it knew the format and stumbled later; else what libsndfile said."""
+    said = str(getattr(error, "strerror", "") or "")
+    return f"{first}; {said}" if said and "Invalid data" not in said else first
+
+
+def _read_stream(container: Any, limits: Limits) -> tuple[dict[str, Any], npt.NDArray[np.float32]]:
     stream = container.streams.audio[0]
     blocks: list[npt.NDArray[np.float32]] = []
     rate = total = 0
@@ -125,8 +198,7 @@ def _read_stream(container: Any, max_seconds: float) -> tuple[dict[str, Any], np
             raise UnreadableError("it changes its sample rate or its channels on the way")
         rate = frame.sample_rate
         total += len(block)
-        if total > max_seconds * rate:
-            raise UnreadableError(f"it is longer than {max_seconds / 60:.0f} minutes")
+        _within(total, rate, block.shape[1], limits)
         blocks.append(block)
     if not total or not rate:
         raise UnreadableError("it holds no sound that can be decoded")
@@ -168,7 +240,7 @@ def _answer(request: dict[str, Any], data: bytes) -> tuple[bytes, bytes | memory
     allowed = int(spent.ru_utime + spent.ru_stime + request["cpu_s"]) + 1
     resource.setrlimit(resource.RLIMIT_CPU, (allowed, resource.RLIM_INFINITY))
     try:
-        head, samples = decode(data, request["max_seconds"])
+        head, samples = decode(data, Limits(request["max_seconds"], request["max_samples"]))
     except UnreadableError as error:
         return json.dumps({"ok": False, "reason": str(error)}).encode(), b""
     except MemoryError:

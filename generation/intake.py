@@ -13,36 +13,57 @@ import sys
 import threading
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import soundfile
+import soxr
 from django.db import transaction
 
 from eqstudio.blobs import blob_put, blob_read
 from eqstudio.errors import InvalidInput
 from generation.domain.acoustics import FLOOR_DB, Measures, measure
-from generation.models import Clip
+from generation.models import Clip, Rendition
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
 MAX_BYTES = 64 * 1024 * 1024
 MAX_SECONDS = 15 * 60.0
+MAX_SAMPLES = 100_000_000
+"""Over all channels: a quarter of an hour of stereo at 48 kHz, and some."""
 MEMORY_BYTES = 3 * 1024**3
 CPU_SECONDS = 60
 WALL_SECONDS = 90.0
 _CHILD = Path(__file__).with_name("decode_child.py")
 _PLAYED_BY_BROWSERS = {
-    ("WAV", "PCM_16"): "audio/wav",
-    ("WAVEX", "PCM_16"): "audio/wav",
-    ("MP3", "MPEG_LAYER_III"): "audio/mpeg",
-    ("FLAC", "PCM_16"): "audio/flac",
-    ("FLAC", "PCM_24"): "audio/flac",
-    ("OGG", "VORBIS"): "audio/ogg",
-    ("OGG", "OPUS"): "audio/ogg",
+    ("WAV", "PCM_16"),
+    ("WAVEX", "PCM_16"),
+    ("MP3", "MPEG_LAYER_III"),
+    ("FLAC", "PCM_16"),
+    ("FLAC", "PCM_24"),
+    ("OGG", "VORBIS"),
+    ("OGG", "OPUS"),
 }
 _PLAYED_CHANNELS = 2
+_PLAYED_RATES = (8_000, 96_000)
+_COPY_RATE = 16_000
+_MEDIA_TYPES = {
+    "WAV": "audio/wav",
+    "WAVEX": "audio/wav",
+    "RF64": "audio/wav",
+    "W64": "audio/x-w64",
+    "AIFF": "audio/aiff",
+    "AU": "audio/basic",
+    "CAF": "audio/x-caf",
+    "FLAC": "audio/flac",
+    "MP3": "audio/mpeg",
+    "OGG": "audio/ogg",
+    "aac": "audio/aac",
+    "mov,mp4,m4a,3gp,3g2,mj2": "audio/mp4",
+    "matroska,webm": "audio/webm",
+}
+"""By the format as its decoder calls it; what is not here is kept without a name of its own."""
 
 
 @dataclass(frozen=True)
@@ -57,27 +78,42 @@ class Decoded:
     """Whether the header tells the truth about the length; a piped writer cannot."""
 
 
+class Taken(NamedTuple):
+    """A clip, and what was measured of it."""
+
+    clip: Clip
+    measures: Measures
+
+
 def clip_ingest(*, data: bytes, name: str = "") -> Clip:
     """Take in one audio file and return its Clip; the same bytes give the same Clip.
 
-    Files that browsers play keep their bytes; anything else is stored as 16-bit WAV of the same rate and channels.
-    Side effects: one stored blob, one Clip row. Raises InvalidInput that names the file and says what is wrong with it;
-    then nothing was stored.
+    The clip keeps the bytes it came with. Where browsers do not play those, a 16-bit WAV of the same sound is kept beside
+    it and is what pages play. Side effects: one or two stored blobs, one Clip row and perhaps one Rendition. Raises
+    InvalidInput that names the file and says what is wrong with it; then nothing was stored.
     """
     known = Clip.objects.filter(sha256=hashlib.sha256(data).hexdigest()).first()
-    if known is not None:
-        return known
+    return known or _take(data, name).clip
+
+
+def clip_take(*, data: bytes, name: str = "") -> Taken:
+    """As ``clip_ingest``, with everything that was measured; what is there already is measured again."""
+    known = Clip.objects.filter(sha256=hashlib.sha256(data).hexdigest()).first()
+    return Taken(known, clip_measures(clip=known)) if known else _take(data, name)
+
+
+def _take(data: bytes, name: str) -> Taken:
     decoded = audio_decode(data=data, name=name)
-    media_type = _media_type(decoded)
-    if media_type is None:
-        data, media_type = _as_wav(decoded), "audio/wav"
     measures = measure(decoded.samples, decoded.rate)
+    copy = None if _plays(decoded) else playable_copy(decoded)
     sha256 = blob_put(data)
+    if copy is not None:
+        blob_put(copy.data)
     with transaction.atomic():
         clip, _created = Clip.objects.get_or_create(
             sha256=sha256,
             defaults={
-                "media_type": media_type,
+                "media_type": _MEDIA_TYPES.get(decoded.format, "application/octet-stream"),
                 "size": len(data),
                 "frames": measures.frames,
                 "sample_rate": decoded.rate,
@@ -92,7 +128,28 @@ def clip_ingest(*, data: bytes, name: str = "") -> Clip:
                 "peaks": list(measures.peaks),
             },
         )
-    return clip
+        if copy is not None:
+            _copy_keep(clip, copy, decoded)
+    return Taken(clip, measures)
+
+
+def _copy_keep(clip: Clip, copy: Copy, decoded: Decoded) -> None:
+    Rendition.objects.get_or_create(
+        clip=clip,
+        kind=Rendition.Kind.PLAYABLE,
+        defaults={
+            "sha256": hashlib.sha256(copy.data).hexdigest(),
+            "media_type": "audio/wav",
+            "size": len(copy.data),
+            "frames": copy.frames,
+            "sample_rate": copy.rate,
+            "channels": copy.channels,
+            "duration": copy.frames / copy.rate,
+            "loudness": clip.loudness,
+            "peak": clip.peak,
+            "parameters": {"from": f"{decoded.format}/{decoded.subtype}", "to": "WAV/PCM_16"},
+        },
+    )
 
 
 def clip_measures(*, clip: Clip) -> Measures:
@@ -111,7 +168,9 @@ def audio_decode(*, data: bytes, name: str = "") -> Decoded:
     hint = _not_audio(data)
     if hint:
         raise InvalidInput(f"{label}: {hint}.", field="audio")
-    head, body = _decoder.ask({"max_seconds": MAX_SECONDS, "cpu_s": CPU_SECONDS}, data, label)
+    head, body = _decoder.ask(
+        {"max_seconds": MAX_SECONDS, "max_samples": MAX_SAMPLES, "cpu_s": CPU_SECONDS}, data, label
+    )
     if not head["ok"]:
         raise InvalidInput(f"{label}: {head['reason']}.", field="audio")
     samples = np.frombuffer(body, dtype="<f4").reshape(head["frames"], head["channels"])
@@ -135,16 +194,39 @@ def _not_audio(data: bytes) -> str | None:
     return None
 
 
-def _media_type(decoded: Decoded) -> str | None:
-    if not decoded.intact or decoded.samples.shape[1] > _PLAYED_CHANNELS:
-        return None
-    return _PLAYED_BY_BROWSERS.get((decoded.format, decoded.subtype))
+def _plays(decoded: Decoded) -> bool:
+    lowest, highest = _PLAYED_RATES
+    return (
+        decoded.intact
+        and decoded.samples.shape[1] <= _PLAYED_CHANNELS
+        and lowest <= decoded.rate <= highest
+        and (decoded.format, decoded.subtype) in _PLAYED_BY_BROWSERS
+    )
 
 
-def _as_wav(decoded: Decoded) -> bytes:
+class Copy(NamedTuple):
+    """A 16-bit WAV."""
+
+    data: bytes
+    frames: int
+    rate: int
+    channels: int
+
+
+def playable_copy(decoded: Decoded) -> Copy:
+    """The same sound as a WAV that every browser plays: one or two channels, at an ordinary rate, not louder than full scale."""
+    samples, rate = decoded.samples, decoded.rate
+    if samples.shape[1] > _PLAYED_CHANNELS:
+        samples = samples.mean(axis=1, keepdims=True)
+    lowest, highest = _PLAYED_RATES
+    if not lowest <= rate <= highest:
+        wanted = _COPY_RATE if rate < lowest else highest // 2
+        samples, rate = soxr.resample(samples, rate, wanted), wanted
+    if not len(samples):  # a few frames at a very high rate
+        samples, rate = decoded.samples[:1, :_PLAYED_CHANNELS], wanted
     buffer = io.BytesIO()
-    soundfile.write(buffer, decoded.samples, decoded.rate, format="WAV", subtype="PCM_16")
-    return buffer.getvalue()
+    soundfile.write(buffer, np.clip(samples, -1.0, 1.0), rate, format="WAV", subtype="PCM_16")
+    return Copy(data=buffer.getvalue(), frames=len(samples), rate=rate, channels=samples.shape[1])
 
 
 class _Decoder:

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from eqstudio.errors import NotFound
-from generation.models import Clip
+from generation.models import Clip, Rendition
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -29,6 +29,14 @@ class ClipCard(TypedDict):
     url: str
     duration: float
     peaks: list[float]
+
+
+class Served(NamedTuple):
+    """The bytes that a page plays for a clip: its own, or those of a copy."""
+
+    sha256: str
+    media_type: str
+    size: int
 
 
 class Ticket(NamedTuple):
@@ -60,6 +68,17 @@ def ticket_read(*, token: str, now: datetime) -> Ticket:
         raise NotFound(_("There is no such clip, or its address has expired. Load the page again.")) from error
     uid, _between, holder = plain.decode().strip().partition(_SEPARATOR)
     return Ticket(clip_uid=uid, holder=holder)
+
+
+SERVED_FIRST = (Rendition.Kind.MATCHED, Rendition.Kind.PLAYABLE)
+"""Which copy of a clip goes before the clip itself."""
+
+
+def clip_served(*, clip: Clip) -> Served:
+    """What is played for ``clip``: the first copy it has of ``SERVED_FIRST``, else the bytes it came with. One query."""
+    copies = {copy.kind: copy for copy in clip.renditions.all()}
+    found = next((copies[kind] for kind in SERVED_FIRST if kind in copies), clip)
+    return Served(sha256=found.sha256, media_type=found.media_type, size=found.size)
 
 
 def clip_for_ticket(*, token: str, holder: str, now: datetime) -> Clip:

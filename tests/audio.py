@@ -48,10 +48,17 @@ def cut_off(samples: Samples, *, keep: float = 0.8) -> Samples:
     return samples[: round(keep * samples.size)]
 
 
-def encoded(samples: Samples, *, rate: int = RATE, format: str = "WAV", subtype: str | None = None) -> bytes:  # noqa: A002
+def encoded(
+    samples: Samples,
+    *,
+    rate: int = RATE,
+    format: str = "WAV",  # noqa: A002
+    subtype: str | None = None,
+    endian: str | None = None,
+) -> bytes:
     """A file in any format libsndfile writes."""
     buffer = io.BytesIO()
-    kind: dict[str, Any] = {"subtype": subtype} if subtype else {}
+    kind: dict[str, Any] = {key: value for key, value in (("subtype", subtype), ("endian", endian)) if value}
     soundfile.write(buffer, samples, rate, format=format, **kind)
     return buffer.getvalue()
 

@@ -25,6 +25,9 @@ EXTENSIONS = {
     "audio/aac": "aac",
     "audio/webm": "webm",
     "audio/aiff": "aiff",
+    "audio/basic": "au",
+    "audio/x-caf": "caf",
+    "audio/x-w64": "w64",
 }
 
 

@@ -25,6 +25,7 @@ from evaluation.models import Respondent, Response, Sitting, Study, TrialRecord
 from evaluation.services.provenance import git_revision, run_spec_ensure
 from evaluation.services.responses import response_record
 from evaluation.services.sittings import sitting_open, sitting_resume, trial_next
+from generation.media import clip_served
 from generation.selectors import variants_by_uid
 
 LEASE = timedelta(seconds=180)
@@ -265,14 +266,15 @@ def _clips(trial: Trial) -> Clips:
         audio = variant.clip
         if audio is None:
             raise InvalidInput(f"A clip of the question {trial.key} is missing.")
+        served = clip_served(clip=audio)
         return ClipAudio(
             variant=uid,
             text=variant.text,
-            media_type=audio.media_type,
+            media_type=served.media_type,
             duration=audio.duration,
             loudness=audio.loudness,
             pitch=audio.pitch,
-            read=lambda: blob_read(audio.sha256),
+            read=lambda: blob_read(served.sha256),
         )
 
     return clip

@@ -5,17 +5,18 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyloudnorm
-from scipy.fft import irfft, next_fast_len, rfft
+from scipy.fft import dct, irfft, next_fast_len, rfft
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     Samples = npt.NDArray[np.float64]
-    Single = npt.NDArray[np.float32]
+    Floats = npt.NDArray[np.floating]
 
 FRAME_S = 0.040
 HOP_S = 0.010
@@ -29,6 +30,12 @@ GATE_DB = 35.0
 PEAK_SLICES = 400
 LOUDNESS_BLOCK_S = 0.4
 FLOOR_DB = -120.0
+BANDS = 32
+BAND_MIN_HZ = 80.0
+BAND_MAX_HZ = 7_500.0
+TIMBRE = slice(3, 13)
+"""Of the cosine transform of the log bands: what is below follows loudness and mood, what is above is noise."""
+_BAND_FLOOR = 1e-7
 _CHUNK_FRAMES = 2048
 _CLOSE_TO_BEST = 0.9
 _QUIET = 1e-6
@@ -57,6 +64,8 @@ class Measures:
     """dBFS of the largest sample."""
     rms: float | None
     """dBFS over active frames."""
+    level: float
+    """dBFS over all samples."""
     pitch: float | None
     """Median F0 of voiced frames, Hz."""
     pitch_spread: float | None
@@ -71,6 +80,8 @@ class Measures:
     """Level of the last 50 ms relative to the loudest frame; near 0 when the end was cut off."""
     peaks: tuple[float, ...]
     """Largest magnitude in each of 400 slices, 0 to 1."""
+    timbre: tuple[float, ...] | None
+    """Shape of the mean spectrum, without its level and its slope: what stays of a voice when its mood changes."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +108,7 @@ def measure(samples: npt.NDArray[np.floating], rate: int) -> Measures:
     levels = _levels(signal, frames)
     active = _active(levels)
     f0 = _pitch_of(signal, rate, active)
+    colour = _colour(frames, active, rate)
     return Measures(
         frames=len(signal),
         sample_rate=rate,
@@ -104,13 +116,15 @@ def measure(samples: npt.NDArray[np.floating], rate: int) -> Measures:
         loudness=loudness(samples, rate),
         peak=_db(float(np.abs(samples).max())),
         rms=_db(float(np.sqrt(np.mean(levels[active] ** 2)))) if active.any() else None,
+        level=_db(float(np.sqrt(np.mean(signal**2)))),
         pitch=float(np.median(f0)) if f0.size else None,
         pitch_spread=float(np.std(12 * np.log2(f0))) if f0.size else None,
-        centroid=_centroid(frames, active, rate),
+        centroid=colour.centroid if colour else None,
         pause_share=float(1 - active.mean()) if active.any() else None,
         clipped_share=_clipped_share(np.asarray(samples)),
         tail_db=_tail_db(signal, rate, float(levels.max())),
         peaks=_peaks(signal),
+        timbre=colour.timbre if colour else None,
     )
 
 
@@ -168,19 +182,19 @@ def _pitch_of(signal: Samples, rate: int, active: npt.NDArray[np.bool_]) -> Samp
     loudest = float(np.abs(thin).max(initial=0.0))
     if loudest <= 0:
         return np.zeros(0)
-    # Single precision does: the signal is brought to full scale, and a lag needs three digits.
+    # Floats precision does: the signal is brought to full scale, and a lag needs three digits.
     frames = _framed(np.asarray(thin / loudest, dtype=np.float32), rate // step)
     shared = min(len(frames), active.size)
     return _pitch_track(frames[:shared], np.flatnonzero(active[:shared])[::_SPARSE], rate / step)
 
 
-def _pitch_track(frames: Single, rows: npt.NDArray[np.intp], rate: float) -> Samples:
+def _pitch_track(frames: Floats, rows: npt.NDArray[np.intp], rate: float) -> Samples:
     """F0 of the voiced frames among ``rows``, by normalised autocorrelation through the FFT, in chunks of bounded memory."""
     found = [_pitch_chunk(frames[rows[at : at + _CHUNK_FRAMES]], rate) for at in range(0, len(rows), _CHUNK_FRAMES)]
     return np.concatenate(found) if found else np.zeros(0)
 
 
-def _pitch_chunk(frames: Single, rate: float) -> Samples:
+def _pitch_chunk(frames: Floats, rate: float) -> Samples:
     length = frames.shape[1]
     shortest, longest = max(1, math.floor(rate / F0_MAX_HZ)), min(length - 2, math.ceil(rate / F0_MIN_HZ))
     if longest <= shortest:
@@ -198,7 +212,7 @@ def _pitch_chunk(frames: Single, rate: float) -> Samples:
     return _refine(lags, first, rate)
 
 
-def _autocorrelation(frames: Single, lags: int) -> Single:
+def _autocorrelation(frames: Floats, lags: int) -> Floats:
     """The first ``lags`` lags; padded by that much, so that the end of a frame does not meet its beginning."""
     size = next_fast_len(frames.shape[1] + lags, real=True)
     spectrum = rfft(frames, size, axis=1)
@@ -206,7 +220,7 @@ def _autocorrelation(frames: Single, lags: int) -> Single:
     return np.asarray(irfft(power, size, axis=1)[:, :lags])
 
 
-def _refine(lags: Single, first: int, rate: float) -> Samples:
+def _refine(lags: Floats, first: int, rate: float) -> Samples:
     """The earliest local maximum close to the best one (no octave below), made finer by a parabola through its neighbours."""
     left, middle, right = lags[:, :-2], lags[:, 1:-1], lags[:, 2:]
     is_peak = (middle >= left) & (middle > right)
@@ -223,23 +237,49 @@ def _refine(lags: Single, first: int, rate: float) -> Samples:
     return np.asarray(f0[(f0 >= F0_MIN_HZ) & (f0 <= F0_MAX_HZ)])
 
 
-def _centroid(frames: Samples, active: npt.NDArray[np.bool_], rate: int) -> float | None:
+class _Colour(NamedTuple):
+    centroid: float
+    timbre: tuple[float, ...]
+
+
+def _colour(frames: Samples, active: npt.NDArray[np.bool_], rate: int) -> _Colour | None:
+    """Brightness and timbre of the active frames, from one transform; None when there is nothing to look at."""
     rows = np.flatnonzero(active)[::_SPARSE]
     if not rows.size:
         return None
     length = frames.shape[1]
     bins = np.fft.rfftfreq(length, 1 / rate).astype(np.float32)
+    bands = _bands(length, rate)
     window = np.hanning(length).astype(np.float32)
     loudest = float(np.abs(frames).max())
-    means = []
+    means, shapes = [], []
     for at in range(0, len(rows), _CHUNK_FRAMES):
         chunk = np.asarray(frames[rows[at : at + _CHUNK_FRAMES]] / loudest, dtype=np.float32) * window
         spectrum = rfft(chunk, axis=1)
-        weight = np.sqrt(spectrum.real**2 + spectrum.imag**2)
+        power = spectrum.real**2 + spectrum.imag**2
+        weight = np.sqrt(power)
         total = weight.sum(axis=1)
         means.append((weight @ bins)[total > 0] / total[total > 0])
+        shapes.append(10 * np.log10(power @ bands + _BAND_FLOOR))
     values = np.concatenate(means)
-    return float(values.mean(dtype=np.float64)) if values.size else None
+    if not values.size:
+        return None
+    shape = dct(np.concatenate(shapes).mean(axis=0, dtype=np.float64), norm="ortho")[TIMBRE]
+    return _Colour(float(values.mean(dtype=np.float64)), tuple(round(float(value), 3) for value in shape))
+
+
+@lru_cache(maxsize=16)
+def _bands(length: int, rate: int) -> Floats:
+    """Triangles, evenly spaced in mel, that sum a spectrum into bands; the same ones whatever the rate of the clip."""
+    edges = np.linspace(_mel(np.float64(BAND_MIN_HZ)), _mel(np.float64(BAND_MAX_HZ)), BANDS + 2)
+    at = _mel(np.fft.rfftfreq(length, 1 / rate))
+    return np.asarray(
+        np.maximum(0.0, 1 - np.abs(at[:, None] - edges[None, 1:-1]) / (edges[1] - edges[0])), dtype=np.float32
+    )
+
+
+def _mel(hz: Any) -> Any:
+    return 2595 * np.log10(1 + hz / 700)
 
 
 def loudness(samples: npt.NDArray[np.floating], rate: int) -> float | None:

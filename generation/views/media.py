@@ -13,7 +13,7 @@ from django.views.decorators.http import require_safe
 
 from eqstudio.blobs import blob_key, blob_open
 from eqstudio.errors import NotFound
-from generation.media import clip_for_ticket, token_etag
+from generation.media import clip_for_ticket, clip_served, token_etag
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from django.http import HttpRequest
     from django.http.response import HttpResponseBase
 
-    from generation.models import Clip
+    from generation.media import Served
 
 BLOCK = 64 * 1024
 _RANGE = re.compile(r"bytes=(\d*)-(\d*)")
@@ -45,7 +45,9 @@ class UnsatisfiableError(Exception):
 @require_safe
 def media(request: HttpRequest, token: str) -> HttpResponseBase:
     """The bytes of one clip, to the person whose page the address was made for."""
-    clip = clip_for_ticket(token=token, holder=str(getattr(request.user, "uid", "")), now=timezone.now())
+    clip = clip_served(
+        clip=clip_for_ticket(token=token, holder=str(getattr(request.user, "uid", "")), now=timezone.now())
+    )
     etag = token_etag(token)
     response = _presigned(clip) or _accelerated(clip) or _served(request, clip, etag)
     if "Cache-Control" not in response:
@@ -56,7 +58,7 @@ def media(request: HttpRequest, token: str) -> HttpResponseBase:
     return response
 
 
-def _presigned(clip: Clip) -> HttpResponse | None:
+def _presigned(clip: Served) -> HttpResponse | None:
     """To the object store, which then answers ranges itself. Its address expires, so the answer is not kept."""
     if not settings.AWS_STORAGE_BUCKET_NAME:
         return None
@@ -67,7 +69,7 @@ def _presigned(clip: Clip) -> HttpResponse | None:
     return response
 
 
-def _accelerated(clip: Clip) -> HttpResponse | None:
+def _accelerated(clip: Served) -> HttpResponse | None:
     """To nginx, by a path that works only inside it."""
     if not settings.MEDIA_ACCEL_PREFIX:
         return None
@@ -76,7 +78,7 @@ def _accelerated(clip: Clip) -> HttpResponse | None:
     return response
 
 
-def _served(request: HttpRequest, clip: Clip, etag: str) -> HttpResponseBase:
+def _served(request: HttpRequest, clip: Served, etag: str) -> HttpResponseBase:
     if request.headers.get("If-None-Match") == etag:
         return HttpResponse(status=304)
     if not default_storage.exists(blob_key(clip.sha256)):
