@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import unicodedata
 import zlib
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import jiwer
-from pydantic import Field
 
 from eqstudio.benchmarks.base import (
+    Assembled,
     Benchmark,
     BriefSpec,
     Delivery,
@@ -29,24 +29,15 @@ from eqstudio.benchmarks.base import (
 from eqstudio.benchmarks.echomind_questions import (
     ATTRIBUTES,
     TEXTS,
-    ReasoningType,
     coarse_question,
     fine_question,
     level_of,
     reasoning_question,
     reply_question,
 )
-from eqstudio.benchmarks.scripts import (
-    Gender,
-    LineText,
-    NameText,
-    NoteText,
-    ScriptPart,
-    TitleText,
-    pitch_range_safe,
-    same_words,
-    slug,
-)
+from eqstudio.benchmarks.echomind_script import EchoMindScript
+from eqstudio.benchmarks.echomind_writing import PLANS, STAGES, assemble
+from eqstudio.benchmarks.scripts import pitch_range_safe, same_words, slug
 from eqstudio.benchmarks.texts import categories_read, names_draw, reasons, rubrics_read, text_of
 from eqstudio.benchmarks.trials import Option, Outcome, Parsed, Segment, Trial, TrialKind
 
@@ -57,6 +48,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from eqstudio.benchmarks.base import Answered, ItemView, VariantView
+    from eqstudio.benchmarks.stages import Written
 
 RUBRICS = rubrics_read(TEXTS)
 KEY = "mcq-"
@@ -75,42 +67,6 @@ TOPICS = (
     "finance",
     "no_specific_topic",
 )
-OptionText = Annotated[LineText, Field(max_length=120)]
-
-
-class Speaker(ScriptPart):
-    name: NameText
-    gender: Gender
-
-
-class Reasoning(ScriptPart):
-    """A question whose right answer depends on how the line is spoken; ``script_read`` leaves out one that does not."""
-
-    type: ReasoningType
-    question: LineText
-    for_target: OptionText
-    for_neutral: OptionText
-    for_alternative: OptionText
-    distractor: OptionText
-
-
-class Replies(ScriptPart):
-    """What a good listener would answer to each delivery."""
-
-    target: LineText
-    neutral: LineText
-    alternative: LineText
-
-
-class EchoMindScript(ScriptPart):
-    title: TitleText
-    topic: NameText
-    speaker: Speaker
-    line: LineText
-    target_instruction: NoteText
-    alternative_instruction: NoteText
-    reasoning: Annotated[list[Reasoning], Field(min_length=1, max_length=2)]
-    replies: Replies
 
 
 def _accuracy(prefix: str) -> Callable[[Mapping[str, Score]], float | None]:
@@ -174,6 +130,8 @@ class EchoMind(Benchmark):
         ),
     )
     headline: ClassVar = "mcq"
+    stages: ClassVar = STAGES
+    speakers: ClassVar = 1
 
     def rubric(self, category: str) -> tuple[RubricLevel, ...]:
         return RUBRICS[category]
@@ -194,6 +152,13 @@ class EchoMind(Benchmark):
         if brief.avoid:
             user += "\nDo not use these names or titles again: " + "; ".join(brief.avoid) + "."
         return Prompt(system=PROMPT_SYSTEM, user=user, version="echomind-script-1")
+
+    def plans(self, _category: str) -> tuple[str, ...]:
+        """Which two kinds of question are asked."""
+        return PLANS
+
+    def assemble(self, brief: BriefSpec, results: Mapping[str, Written]) -> Assembled:
+        return assemble(brief, results)
 
     def script_example(self, brief: BriefSpec, rng: Random) -> dict[str, Any]:
         language = brief.language

@@ -6,12 +6,10 @@ only option.
 
 from __future__ import annotations
 
-from itertools import combinations
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, cast
-
-from pydantic import Field, model_validator
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from eqstudio.benchmarks.base import (
+    Assembled,
     Benchmark,
     BriefSpec,
     Delivery,
@@ -24,22 +22,9 @@ from eqstudio.benchmarks.base import (
     TurnSpec,
     VariantSpec,
 )
-from eqstudio.benchmarks.scripts import (
-    PITCH,
-    RATE,
-    VOLUME,
-    Gender,
-    Level,
-    LineText,
-    NameText,
-    NoteText,
-    Pace,
-    ScriptPart,
-    TitleText,
-    pitch_range_safe,
-    same_words,
-    slug,
-)
+from eqstudio.benchmarks.emosbench_script import EmoSBenchScript, Line, Person
+from eqstudio.benchmarks.emosbench_writing import STAGES, assemble
+from eqstudio.benchmarks.scripts import PITCH, RATE, VOLUME, pitch_range_safe, slug
 from eqstudio.benchmarks.texts import (
     categories_read,
     names_draw,
@@ -58,69 +43,13 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from eqstudio.benchmarks.base import Answered, ItemView, TurnView, VariantView
+    from eqstudio.benchmarks.stages import Written
 
 TEXTS = texts_load("emosbench")
 RUBRICS = rubrics_read(TEXTS)
-Emotion = Literal["neutral", "warm", "calm", "happy", "sad", "angry", "fearful", "surprised", "disgusted"]
-NonVerbal = Literal["none", "cough", "sigh", "laughter", "sneeze", "gasp"]
 KEY = "grade-"
 CHANCE = {"exact": 0.25, "within1": 0.625, "mae": 1.25}
 """What an even guess over 1-4 gives when every grade is the right one equally often."""
-
-
-class Person(ScriptPart):
-    name: NameText
-    role: NameText
-    gender: Gender
-
-
-class Line(ScriptPart):
-    """Words and how they are said."""
-
-    text: LineText
-    emotion: Emotion
-    volume: Level
-    rate: Pace
-    pitch: Level
-    non_verbal: NonVerbal
-
-
-class Exchange(ScriptPart):
-    """An earlier turn of the user and what the responder said to it."""
-
-    user: Line
-    responder: Line
-
-
-class Response(Line):
-    rationale: Annotated[NoteText, Field(description="Why this response deserves its grade.")]
-
-
-class EmoSBenchScript(ScriptPart):
-    """What a user says, after up to two earlier exchanges, and four responses, one for every grade."""
-
-    title: TitleText
-    context: NoteText
-    user: Person
-    responder: Person
-    opening: Annotated[list[Exchange], Field(max_length=2)]
-    user_line: Line
-    grade_1: Response
-    grade_2: Response
-    grade_3: Response
-    grade_4: Response
-
-    @model_validator(mode="after")
-    def parts_differ(self) -> Self:
-        if same_words(self.user.name, self.responder.name):
-            raise ValueError("The user and the responder need different names.")
-        for first, second in combinations(self.responses(), 2):
-            if same_words(first.text, second.text):
-                raise ValueError("The four responses must differ in their words.")
-        return self
-
-    def responses(self) -> tuple[Response, Response, Response, Response]:
-        return (self.grade_1, self.grade_2, self.grade_3, self.grade_4)
 
 
 def _graded(scores: Mapping[str, Score]) -> list[Score]:
@@ -184,6 +113,7 @@ class EmoSBench(Benchmark):
         ),
     )
     headline: ClassVar = "exact"
+    stages: ClassVar = STAGES
 
     def rubric(self, category: str) -> tuple[RubricLevel, ...]:
         return RUBRICS[category]
@@ -207,6 +137,13 @@ class EmoSBench(Benchmark):
         if brief.avoid:
             user += "\nDo not use these names or titles again: " + "; ".join(brief.avoid) + "."
         return Prompt(system=PROMPT_SYSTEM, user=user, version="emosbench-script-1")
+
+    def plans(self, category: str) -> tuple[str, ...]:
+        """How many exchanges go before the last line: none, or as many as a change over turns needs."""
+        return {"perceiving": ("0",), "understanding": ("1", "2")}.get(self.category(category).group, ("0", "1"))
+
+    def assemble(self, brief: BriefSpec, results: Mapping[str, Written]) -> Assembled:
+        return assemble(brief, results)
 
     def script_example(self, brief: BriefSpec, rng: Random) -> dict[str, Any]:
         fitting = [entry for entry in TEXTS["example"] if entry["valence"] == brief.valence]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, cast
 from pydantic import Field, model_validator
 
 from eqstudio.benchmarks.base import (
+    Assembled,
     Benchmark,
     BriefSpec,
     DialogueSpec,
@@ -36,6 +37,7 @@ from eqstudio.benchmarks.scripts import (
     slug,
     tone_delivery,
 )
+from eqstudio.benchmarks.speecheq_writing import STAGES, assemble
 from eqstudio.benchmarks.texts import (
     categories_read,
     names_draw,
@@ -54,6 +56,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from eqstudio.benchmarks.base import Answered, ItemView, TurnView
+    from eqstudio.benchmarks.stages import Written
 
 TEXTS = texts_load("speecheq")
 RUBRICS = rubrics_read(TEXTS)
@@ -180,6 +183,7 @@ class SpeechEQ(Benchmark):
         Metric("acc_all", {"en": "Accuracy, all choices", "zh": "总体正确率"}, _all, chance=0.5, binary=False),
     )
     headline: ClassVar = "acc_traj"
+    stages: ClassVar = STAGES
     shortcut_pairs: ClassVar = (RIGHT, WRONG)
 
     def rubric(self, category: str) -> tuple[RubricLevel, ...]:
@@ -204,6 +208,12 @@ class SpeechEQ(Benchmark):
         if brief.avoid:
             user += "\nDo not use these names or titles again: " + "; ".join(brief.avoid) + "."
         return Prompt(system=PROMPT_SYSTEM, user=user, version="speecheq-script-1")
+
+    def archetypes(self, language: str) -> tuple[str, ...]:
+        return tuple(TEXTS["archetypes"][language])
+
+    def assemble(self, _brief: BriefSpec, results: Mapping[str, Written]) -> Assembled:
+        return assemble(results)
 
     def script_example(self, brief: BriefSpec, rng: Random) -> dict[str, Any]:
         fitting = [entry for entry in TEXTS["example"] if entry["valence"] == brief.valence]

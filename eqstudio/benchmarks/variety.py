@@ -51,7 +51,9 @@ class Dealer:
         return value
 
 
-def cast_draw(dealer: Dealer, benchmark: Benchmark, *, category: str, language: str, valence: str, setting: str) -> None:
+def cast_draw(
+    dealer: Dealer, benchmark: Benchmark, *, category: str, language: str, valence: str, setting: str
+) -> None:
     """Draw all that a dialogue needs; a valence or setting that is asked for is kept, and counted all the same."""
     where = f"{benchmark.alias} {category} {language}"
     matrix = [
@@ -77,9 +79,7 @@ def _people_draw(dealer: Dealer, language: str, speakers: int) -> None:
         taken.append(dealer.draw(f"name {number}", f"{language} {gender} name", names, without=taken))
 
 
-def _ways_draw(
-    dealer: Dealer, where: str, archetypes: Sequence[str], plans: Sequence[str], language: str
-) -> None:
+def _ways_draw(dealer: Dealer, where: str, archetypes: Sequence[str], plans: Sequence[str], language: str) -> None:
     taken: list[str] = []
     for number in (2, 3) if archetypes else ():
         taken.append(dealer.draw(f"archetype {number}", f"{language} archetype", archetypes, without=taken))
@@ -128,7 +128,12 @@ class Near(NamedTuple):
 
 
 def nearest(
-    title: str, context: str, earlier: Iterable[tuple[str, str, Sequence[str]]], language: str, *, names: Sequence[str] = ()
+    title: str,
+    context: str,
+    earlier: Iterable[tuple[str, str, Sequence[str]]],
+    language: str,
+    *,
+    names: Sequence[str] = (),
 ) -> Near | None:
     """The scene (title, context, names) among ``earlier`` that is most like this one, read one by one; None if there is none.
 

@@ -51,3 +51,10 @@ def _pattern(words: tuple[str, ...], language: str) -> re.Pattern[str]:
     """Beginnings of words in English, whole or not; anywhere in Chinese, which has no spaces."""
     either = "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
     return re.compile(either if language == "zh" else rf"\b(?:{either})[\w-]*")
+
+
+def in_language(text: str, language: str) -> bool:
+    """Whether a text is written in the script of its language: mostly Chinese characters, or none of them."""
+    letters = [char for char in text if char.isalpha()]
+    chinese = sum("\u3400" <= char <= "\u9fff" for char in letters)
+    return chinese * 2 >= len(letters) > 0 if language == "zh" else chinese == 0
