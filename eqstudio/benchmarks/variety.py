@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from eqstudio.benchmarks.base import Benchmark
 
 NEAR = 0.5
-"""From this share of common pieces on two scenes are near-duplicates."""
+"""Above this share of common pieces two scenes are near-duplicates."""
 GENDERS = {1: ("female", "male"), 2: ("female female", "female male", "male female", "male male")}
 
 

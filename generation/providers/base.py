@@ -89,7 +89,9 @@ class Provider(ABC):
 
 
 class TextProvider(Provider):
-    """Writes scripts."""
+    """Writes scripts. One that ``writes_in_stages`` is asked part by part and judges as well; another gets one prompt."""
+
+    writes_in_stages: ClassVar[bool] = False
 
     @abstractmethod
     def write(

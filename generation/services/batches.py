@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -13,12 +13,15 @@ from django.db.models import Count, Q
 from django.utils.translation import gettext as _
 
 from eqstudio.benchmarks import benchmark_get
+from eqstudio.benchmarks.stages import REGENERATIONS
 from eqstudio.errors import Conflict, InvalidInput
 from eqstudio.events import event_record
 from eqstudio.models import User
 from generation.domain.lifecycle import IN_PRODUCTION, DialogueState
+from generation.domain.thresholds import Thresholds, thresholds_read
 from generation.models import Batch, Brief, Corpus, Dialogue
 from generation.providers import text_providers, transcribers, voice_providers
+from generation.selectors.writing import stage_exhausted
 from generation.services.lifecycle import dialogue_move
 
 
@@ -41,21 +44,37 @@ class BriefInput:
 
 
 @transaction.atomic
-def batch_create(*, corpus: Corpus, briefs: Sequence[BriefInput], actor: User | None = None) -> Batch:
+def batch_create(
+    *,
+    corpus: Corpus,
+    briefs: Sequence[BriefInput],
+    actor: User | None = None,
+    thresholds: Mapping[str, float] | None = None,
+) -> Batch:
     """Write a batch, its briefs and one BRIEFED dialogue per count; one Event. The sweep finds the work.
 
-    UnknownAlias or InvalidInput names what is wrong with a brief; then nothing is written.
+    ``thresholds`` are those of its quality checks that differ from the defaults. UnknownAlias or InvalidInput names what
+    is wrong with a brief or a threshold; then nothing is written.
     """
     if not briefs:
         raise InvalidInput(_("A batch needs at least one brief."), field="briefs")
     for brief in briefs:
         brief_check(brief)
-    batch = Batch.objects.create(corpus=corpus, created_by=actor)
+    limits = thresholds_check(thresholds or {})
+    batch = Batch.objects.create(corpus=corpus, created_by=actor, thresholds=limits.changed())
     for brief in briefs:
         _brief_write(batch, brief)
     total = sum(brief.count for brief in briefs)
     event_record(actor=actor, verb="created", entity=batch, corpus=corpus.name, dialogues=total)
     return batch
+
+
+def thresholds_check(given: Mapping[str, Any]) -> Thresholds:
+    """The thresholds with the defaults for what is not given; InvalidInput says what is unknown or makes no sense."""
+    try:
+        return thresholds_read(given)
+    except ValueError as error:
+        raise InvalidInput(str(error), field="thresholds") from error
 
 
 def brief_check(brief: BriefInput) -> None:
@@ -145,7 +164,8 @@ def batch_cancel(*, batch: Batch, now: datetime, actor: User | None = None) -> B
 def dialogues_retry(*, batch: Batch, cause: str, actor: User | None = None) -> int:
     """Put the failed dialogues of a batch with this cause back to where their work goes on; what was made is kept.
 
-    Returns how many were moved; writes an Event for each.
+    One whose writing was refused to the end gets another take, with another draw. Returns how many were moved; writes an
+    Event for each.
     """
     failed = (
         Dialogue.objects.filter(brief__batch=batch, state=DialogueState.FAILED.value, error_cause=cause)
@@ -156,6 +176,9 @@ def dialogues_retry(*, batch: Batch, cause: str, actor: User | None = None) -> i
     )
     moved = 0
     for dialogue in failed:
+        if stage_exhausted(dialogue=dialogue, last_attempt=REGENERATIONS):
+            dialogue.takes += 1
+            dialogue.save(update_fields=["takes", "updated"])
         dialogue_move(dialogue=dialogue, to=_resume_at(dialogue.variants, dialogue.silent), actor=actor, reason="retry")
         moved += 1
     return moved

@@ -18,6 +18,7 @@ from generation.services.leases import lease_renew
 from generation.services.ledger import UNUSABLE, Request, call_find, call_make, call_settle, call_spoil, content_hash
 from generation.services.lifecycle import dialogue_move
 from generation.services.seeds import dialogue_seed
+from generation.services.writing import script_in_stages
 
 AVOID_TITLES = 12
 """How many earlier titles of the same kind a text model is asked not to repeat."""
@@ -76,6 +77,8 @@ def brief_spec(dialogue: Dialogue, benchmark: Benchmark) -> BriefSpec:
 
 def _script(dialogue: Dialogue, brief: Brief, benchmark: Benchmark, spec: BriefSpec) -> DialogueSpec:
     provider = text_providers.get(brief.text_provider)()
+    if provider.writes_in_stages and benchmark.stages:
+        return script_in_stages(dialogue=dialogue, brief=brief, benchmark=benchmark, provider=provider, spec=spec)
     seed = dialogue_seed(dialogue, _take(dialogue))
     prompt = benchmark.script_prompt(spec, Random(seed))  # noqa: S311 -- variety, not secrecy
     request = _request(dialogue, brief, provider, prompt, seed)

@@ -25,10 +25,13 @@ class FakeText(Scripted, TextProvider):
     def write(
         self, *, prompt: Prompt, schema: type[BaseModel], seed: int, brief: BriefSpec, ordinal: int, benchmark: str
     ) -> TextResult:
-        """The benchmark's own example script, varied by seed and ordinal. Told to answer rubbish, it breaks the schema."""
+        """The benchmark's own example, of the stage or of the whole script, varied by seed and ordinal. Told to answer
+        rubbish, it breaks the schema.
+        """
         rubbish = self._behave(f"{benchmark}/{brief.category.key}/{brief.language}/{ordinal}")
         rng = Random(f"{seed}:{ordinal}")  # noqa: S311 -- reproducible text, not a secret
-        script: dict[str, Any] = {"rubbish": True} if rubbish else benchmark_get(benchmark).script_example(brief, rng)
+        sample = prompt.sample or (lambda: benchmark_get(benchmark).script_example(brief, rng))
+        script: dict[str, Any] = {"rubbish": True} if rubbish else sample()
         usage = Usage(tokens_in=len(prompt.system + prompt.user) // 4, tokens_out=len(str(script)) // 4, latency_ms=1)
         return TextResult(script=script, model=self.model, usage=usage)
 
