@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+import threading
+import time
+from collections import OrderedDict
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +24,7 @@ if TYPE_CHECKING:
 CONNECT_TIMEOUT_S = 10.0
 READ_TIMEOUT_S = 120.0
 MAX_BODY_BYTES = 64 * 1024 * 1024
+_NO_CREDIT = ("insufficient_quota", "billing_hard_limit_reached", "credit balance is too low", "Arrearage")
 _SECRET = re.compile(
     r"(?i)(bearer\s+|api[-_]?key[\"'=:\s]+|token[\"'=:\s]+)[^\s\"',;]+|\b(?:sk|hf|pk)[-_][A-Za-z0-9_-]{8,}"
 )
@@ -40,6 +45,11 @@ def secret(name: str) -> str:
     return value
 
 
+SHARED_CLIENTS = 8
+_shared: OrderedDict[tuple[int, Endpoint, int], openai.OpenAI] = OrderedDict()
+_shared_lock = threading.Lock()
+
+
 @dataclass(frozen=True)
 class Endpoint:
     """An OpenAI-compatible endpoint: where it is and the environment variable that holds its key ('' for none)."""
@@ -48,6 +58,9 @@ class Endpoint:
     key_env: str = ""
     timeout_s: float = READ_TIMEOUT_S
     max_retries: int = 3
+    headers: tuple[tuple[str, str], ...] = ()
+    header_envs: tuple[tuple[str, str], ...] = ()
+    """Headers whose values are secrets: header name and environment variable."""
 
     def client(self) -> openai.OpenAI:
         """A client whose retries honour Retry-After (up to 120 s) and whose every call has a deadline."""
@@ -56,7 +69,20 @@ class Endpoint:
             api_key=secret(self.key_env) if self.key_env else "none",
             timeout=self.timeout_s,
             max_retries=self.max_retries,
+            default_headers={**dict(self.headers), **{name: secret(env) for name, env in self.header_envs}},
         )
+
+    def shared(self) -> openai.OpenAI:
+        """The client of this process for this endpoint and key, with its open connections; it is not closed after a call."""
+        secrets = tuple(os.environ.get(env, "") for env in (self.key_env, *(env for _name, env in self.header_envs)))
+        with _shared_lock:
+            key = (os.getpid(), self, hash(secrets))
+            if key not in _shared:
+                while len(_shared) >= SHARED_CLIENTS:
+                    _shared.popitem(last=False)[1].close()
+                _shared[key] = self.client()
+            _shared.move_to_end(key)
+            return _shared[key]
 
 
 def provider_call(call: Callable[[], Any], *, what: str) -> Any:
@@ -64,6 +90,8 @@ def provider_call(call: Callable[[], Any], *, what: str) -> Any:
     try:
         return call()
     except openai.RateLimitError as error:
+        if str(error.code) in _NO_CREDIT:
+            raise no_credit(what, redact(error.message)) from error
         raise ProviderError(
             f"{what}: the provider asks for fewer calls (429).",
             cause="rate limited",
@@ -84,6 +112,10 @@ def provider_call(call: Callable[[], Any], *, what: str) -> Any:
 
 
 def _from_status(error: openai.APIStatusError, what: str) -> ProviderError:
+    if error.status_code == HTTPStatus.PAYMENT_REQUIRED:
+        return no_credit(what, redact(error.message))
+    if "text/html" in error.response.headers.get("content-type", ""):
+        return not_an_api(what, retry=error.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR)
     message = f"{what}: HTTP {error.status_code}: {redact(error.message)[:300]}"
     if "content_policy" in str(error.code) or "content_filter" in str(error.code):
         return Refused(message)
@@ -92,11 +124,39 @@ def _from_status(error: openai.APIStatusError, what: str) -> ProviderError:
     return ProviderError(message, cause=f"HTTP {error.status_code}", decision=GiveUp())
 
 
+def no_credit(what: str, said: str) -> ProviderError:
+    """The account behind the key has nothing left: waiting does not help."""
+    return ProviderError(
+        f"{what}: the account has no credit left. Add some, then retry. ({said[:200]})",
+        cause="no credit",
+        decision=GiveUp(),
+    )
+
+
+def not_an_api(what: str, *, retry: bool = False) -> ProviderError:
+    """What answered is a web page."""
+    return ProviderError(
+        f"{what}: a web page came instead of an answer. Is the base URL that of the API (it often ends in /v1)?",
+        cause="not an API",
+        decision=Retry(10) if retry else GiveUp(),
+    )
+
+
 def _retry_after(error: openai.APIStatusError) -> float:
+    return retry_after(error.response.headers.get("retry-after", ""))
+
+
+def retry_after(told: str) -> float:
+    """Seconds until a provider wants to be asked again, from its header: seconds or an HTTP date; 20 when it does not say."""
     try:
-        return min(float(error.response.headers.get("retry-after", "")), 3600.0)
+        return min(max(0.0, float(told)), 3600.0)
+    except ValueError:
+        pass
+    try:
+        until = parsedate_to_datetime(told)
     except ValueError:
         return 20.0
+    return min(max(0.0, until.timestamp() - time.time()), 3600.0)
 
 
 def _should_retry(error: Exception) -> bool | float:
@@ -108,14 +168,20 @@ def _should_retry(error: Exception) -> bool | float:
     return isinstance(error, httpx.TransportError)
 
 
-@stamina.retry(on=_should_retry, attempts=4, timeout=180)
-def http_request(method: str, url: str, *, max_bytes: int = MAX_BODY_BYTES, **options: Any) -> httpx.Response:
-    """One HTTP call with a deadline, at most ``max_bytes`` of body, and bounded retries on transport errors, 429 and 5xx."""
-    timeout = httpx.Timeout(READ_TIMEOUT_S, connect=CONNECT_TIMEOUT_S)
-    with (
-        httpx.Client(timeout=timeout, follow_redirects=False) as client,
-        client.stream(method, url, **options) as response,
-    ):
+def http_once(
+    method: str, url: str, *, max_bytes: int = MAX_BODY_BYTES, client: httpx.Client | None = None, **options: Any
+) -> httpx.Response:
+    """One HTTP call with a deadline and at most ``max_bytes`` of body; httpx's errors are raised as they are.
+
+    A ``client`` of the caller's keeps its connections open.
+    """
+    if client is None:
+        timeout = httpx.Timeout(READ_TIMEOUT_S, connect=CONNECT_TIMEOUT_S)
+        with httpx.Client(timeout=timeout, follow_redirects=False) as own:
+            return http_once(method, url, max_bytes=max_bytes, client=own, **options)
+    with client.stream(method, url, **options) as response:
+        if response.is_error:
+            response.read()
         response.raise_for_status()
         body = bytearray()
         for chunk in response.iter_bytes():
@@ -126,3 +192,35 @@ def http_request(method: str, url: str, *, max_bytes: int = MAX_BODY_BYTES, **op
                 )
         response._content = bytes(body)  # noqa: SLF001 -- httpx has no public way to keep a capped body
         return response
+
+
+@stamina.retry(on=_should_retry, attempts=4, timeout=180)
+def http_request(method: str, url: str, *, max_bytes: int = MAX_BODY_BYTES, **options: Any) -> httpx.Response:
+    """As ``http_once``, with bounded retries on transport errors, 429 and 5xx."""
+    return http_once(method, url, max_bytes=max_bytes, **options)
+
+
+def http_failure(error: httpx.HTTPError, *, what: str) -> ProviderError:
+    """The ProviderError of a failed ``http_once``: what happened and what follows."""
+    if isinstance(error, httpx.HTTPStatusError):
+        return _from_answer(error.response, what)
+    if isinstance(error, httpx.TimeoutException):
+        return ProviderError(f"{what}: no answer in time.", cause="timeout", decision=Retry(5))
+    return ProviderError(
+        f"{what}: the provider cannot be reached ({redact(str(error))}).", cause="unreachable", decision=Retry(10)
+    )
+
+
+def _from_answer(answer: httpx.Response, what: str) -> ProviderError:
+    said = redact(answer.text)[:300]
+    if answer.status_code == HTTPStatus.PAYMENT_REQUIRED or any(word in said for word in _NO_CREDIT):
+        return no_credit(what, said)
+    if "text/html" in answer.headers.get("content-type", ""):
+        return not_an_api(what, retry=answer.is_server_error)
+    if answer.status_code == HTTPStatus.TOO_MANY_REQUESTS:
+        after = Retry(retry_after(answer.headers.get("retry-after", "")))
+        return ProviderError(f"{what}: the provider asks for fewer calls (429).", cause="rate limited", decision=after)
+    decision = Retry(10) if answer.is_server_error else GiveUp()
+    return ProviderError(
+        f"{what}: HTTP {answer.status_code}: {said}", cause=f"HTTP {answer.status_code}", decision=decision
+    )

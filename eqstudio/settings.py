@@ -16,6 +16,7 @@ from structlog.typing import Processor
 
 from eqstudio.broker import FILES, broker_files, broker_socket
 from eqstudio.limits import limits_checked, prices_checked
+from eqstudio.settings_vendors import vendor_details_read, vendors_read
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -151,7 +152,9 @@ REDIS_URL = env.str("REDIS_URL", "")
 if REDIS_URL and not REDIS_URL.startswith(("redis://", "rediss://", "redis+socket://")):
     raise ImproperlyConfigured("REDIS_URL must start with redis://, rediss:// or redis+socket://.")
 BROKER_SOCKET = broker_socket(DATA_DIR)
-BROKER_EMBEDDED = env.str("EQSTUDIO_BROKER", "redis" if BROKER_SOCKET.exists() else FILES, validate=validate.OneOf(["redis", FILES]))
+BROKER_EMBEDDED = env.str(
+    "EQSTUDIO_BROKER", "redis" if BROKER_SOCKET.exists() else FILES, validate=validate.OneOf(["redis", FILES])
+)
 BROKER_PREFIX = env.str("EQSTUDIO_BROKER_PREFIX", "")
 TASK_TIME_LIMIT_S = 660
 if REDIS_URL or BROKER_EMBEDDED == "redis":
@@ -190,7 +193,11 @@ if not PRODUCTION:
     CELERY_BEAT_SCHEDULE["demo"] = {"task": "io.evaluation.demo.tasks.demo_step", "schedule": SWEEP_INTERVAL_S}
 
 CACHES = {
-    "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL, "KEY_PREFIX": "eqstudio"}
+    "default": {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": REDIS_URL,
+        "KEY_PREFIX": "eqstudio",
+    }
     if REDIS_URL.startswith(("redis://", "rediss://"))
     else {"BACKEND": "django.core.cache.backends.filebased.FileBasedCache", "LOCATION": str(DATA_DIR / "cache")}
 }
@@ -330,6 +337,8 @@ TRANSCRIBER_KEY_ENV = env.str("EQSTUDIO_TRANSCRIBER_KEY_ENV", "OPENAI_API_KEY")
 EXAM_BASE_URL = env.str("EQSTUDIO_EXAM_BASE_URL", "https://api.openai.com/v1")
 EXAM_MODEL = env.str("EQSTUDIO_EXAM_MODEL", "gpt-audio-1.5")
 EXAM_KEY_ENV = env.str("EQSTUDIO_EXAM_KEY_ENV", "OPENAI_API_KEY")
+VENDORS = vendors_read(env)
+VENDOR_DETAILS = vendor_details_read(env)
 FAKE_DELAY_S = env.float("EQSTUDIO_FAKE_DELAY", 0.0)
 PRICES = prices_checked(env.json("EQSTUDIO_PRICES", {}))
 PROVIDER_LIMITS = limits_checked(env.json("EQSTUDIO_PROVIDER_LIMITS", {}))
@@ -337,8 +346,12 @@ CONNECTIONS = env.int("EQSTUDIO_CONNECTIONS", 32, validate=validate.Range(min=1,
 """How many steps that wait on a provider run at once in one process."""
 
 # Logs: one JSON object a line where a machine reads them, plain lines for a person at a terminal.
-LOG_LEVEL = env.str("EQSTUDIO_LOG_LEVEL", "INFO", validate=validate.OneOf(["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]))
-LOG_FORMAT = env.str("EQSTUDIO_LOG_FORMAT", "json" if PRODUCTION else "plain", validate=validate.OneOf(["json", "plain"]))
+LOG_LEVEL = env.str(
+    "EQSTUDIO_LOG_LEVEL", "INFO", validate=validate.OneOf(["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"])
+)
+LOG_FORMAT = env.str(
+    "EQSTUDIO_LOG_FORMAT", "json" if PRODUCTION else "plain", validate=validate.OneOf(["json", "plain"])
+)
 _shared_processors: list[Processor] = [
     structlog.contextvars.merge_contextvars,
     structlog.stdlib.add_log_level,
@@ -362,10 +375,18 @@ LOGGING = {
     },
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "structured"}},
     "root": {"handlers": ["console"], "level": LOG_LEVEL},
-    "loggers": {"httpx": {"level": "WARNING"}, "httpx2": {"level": "WARNING"}, "django_structlog": {"level": "WARNING"}},
+    "loggers": {
+        "httpx": {"level": "WARNING"},
+        "httpx2": {"level": "WARNING"},
+        "django_structlog": {"level": "WARNING"},
+    },
 }
 structlog.configure(
-    processors=[*_shared_processors, structlog.processors.StackInfoRenderer(), structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+    processors=[
+        *_shared_processors,
+        structlog.processors.StackInfoRenderer(),
+        structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+    ],
     logger_factory=structlog.stdlib.LoggerFactory(),
     cache_logger_on_first_use=True,
 )
@@ -374,7 +395,9 @@ if SENTRY_DSN:
     try:
         import sentry_sdk  # type: ignore[import-not-found]
     except ImportError as _error:
-        raise ImproperlyConfigured("SENTRY_DSN is set, but sentry-sdk is not installed: pip install sentry-sdk") from _error
+        raise ImproperlyConfigured(
+            "SENTRY_DSN is set, but sentry-sdk is not installed: pip install sentry-sdk"
+        ) from _error
     sentry_sdk.init(dsn=SENTRY_DSN, send_default_pii=False)
 
 # A misspelt name would silently leave a default in force.

@@ -79,6 +79,7 @@ class Reply:
     delay_s: float = 0.0
     close: bool = False
     code: str = ""
+    page: bool = False
 
     @classmethod
     def text(cls, content: str, **rest: Any) -> Reply:
@@ -116,6 +117,11 @@ class Reply:
     def hang_up(cls) -> Reply:
         """Close the connection without an answer."""
         return cls(close=True)
+
+    @classmethod
+    def web_page(cls, status: int = 200) -> Reply:
+        """What a proxy, or a wrong address, answers."""
+        return cls(status=status, page=True, payload=b"<!DOCTYPE html><title>Welcome</title>")
 
     @classmethod
     def sound(cls, payload: bytes) -> Reply:
@@ -157,7 +163,10 @@ class OpenAIServer:
     def answer(self, recorded: Recorded) -> Reply:
         with self._lock:
             self.requests.append(recorded)
-            if self.key and recorded.headers.get("authorization") != f"Bearer {self.key}":
+            told = recorded.headers.get("x-api-key") or recorded.headers.get("authorization", "").removeprefix(
+                "Bearer "
+            )
+            if self.key and told != self.key:
                 return Reply.error(401)
             return self._script.popleft() if self._script and recorded.method == "POST" else self.default
 
@@ -192,13 +201,21 @@ class _Handler(BaseHTTPRequestHandler):
         time.sleep(reply.delay_s)
         if reply.close:
             self.close_connection = True
+        elif reply.page:
+            self._send(reply.status, reply.payload or b"", "text/html", {})
         elif reply.status != 200:
             self._error(reply)
         else:
             self._good(reply, body)
 
     def _good(self, reply: Reply, body: bytes) -> None:
+        kind = self.headers.get("content-type", "")
+        if kind == "application/json" and json.loads(body)["model"] not in self.owner.models:
+            self._error(Reply.error(404, code="model_not_found"))
+            return
         match self.path.removeprefix("/v1"):
+            case "/messages":
+                self._json(_message(json.loads(body), reply))
             case "/chat/completions":
                 self._json(_completion(json.loads(body)["model"], reply))
             case "/audio/speech":
@@ -236,4 +253,24 @@ def _completion(model: str, reply: Reply) -> dict[str, Any]:
         "model": model,
         "choices": [{"index": 0, "finish_reason": reply.finish, "message": message, "logprobs": None}],
         "usage": {"prompt_tokens": 100, "completion_tokens": 50, "total_tokens": 150},
+    }
+
+
+def _message(asked: dict[str, Any], reply: Reply) -> dict[str, Any]:
+    """Anthropic's shape: text, or the input of the tool that was asked for."""
+    stop = {"length": "max_tokens"}.get(reply.finish, "refusal" if reply.refusal else "end_turn")
+    content: list[dict[str, Any]] = [{"type": "text", "text": reply.content or ""}]
+    if asked.get("tools") and stop == "end_turn" and (reply.content or "").startswith(("{", "[")):
+        stop = "tool_use"
+        content = [
+            {"type": "tool_use", "id": "t", "name": asked["tools"][0]["name"], "input": json.loads(reply.content or "")}
+        ]
+    return {
+        "id": "msg_test",
+        "type": "message",
+        "role": "assistant",
+        "model": asked["model"],
+        "content": content,
+        "stop_reason": stop,
+        "usage": {"input_tokens": 100, "output_tokens": 50},
     }

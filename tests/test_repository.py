@@ -25,6 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent
 APPS = ["eqstudio", "generation", "annotation", "evaluation"]
 SOURCES = [*APPS, "tests", "tools", "manage.py"]
 LINE_LIMIT = 400
+SETTINGS = ["settings.py", "settings_vendors.py"]
 
 
 def python_files() -> list[Path]:
@@ -36,8 +37,9 @@ def python_files() -> list[Path]:
 
 def settings_read() -> set[str]:
     """Names of environment variables that the settings read."""
-    tree = ast.parse((ROOT / "eqstudio" / "settings.py").read_text(encoding="utf-8"))
-    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute))
+    trees = [ast.parse((ROOT / "eqstudio" / name).read_text(encoding="utf-8")) for name in SETTINGS]
+    nodes = (node for tree in trees for node in ast.walk(tree))
+    calls = (node for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute))
     return {
         call.args[0].value
         for call in calls

@@ -20,6 +20,13 @@ text_providers: Registry[TextProvider] = Registry(
         "fake": "generation.providers.text.fake:FakeText",
         "demo": "generation.providers.text.demo:DemoText",
         "openai": "generation.providers.text.openai:OpenAIText",
+        "azure": "generation.providers.text.openai:AzureText",
+        "qwen": "generation.providers.text.openai:QwenText",
+        "deepseek": "generation.providers.text.openai:DeepSeekText",
+        "vllm": "generation.providers.text.openai:VllmText",
+        "llamacpp": "generation.providers.text.openai:LlamaCppText",
+        "portkey": "generation.providers.text.openai:PortkeyText",
+        "anthropic": "generation.providers.text.anthropic:AnthropicText",
         "local": "generation.providers.text.local:LocalText",
     },
 )
@@ -28,6 +35,8 @@ voice_providers: Registry[VoiceProvider] = Registry(
     {
         "fake": "generation.providers.voice.fake:FakeVoice",
         "openai": "generation.providers.voice.openai:OpenAIVoice",
+        "speech-server": "generation.providers.voice.openai:ServerVoice",
+        "qwen3-tts": "generation.providers.voice.qwen3:Qwen3Voice",
         "local": "generation.providers.voice.local:LocalVoice",
     },
 )
@@ -36,6 +45,8 @@ transcribers: Registry[Transcriber] = Registry(
     {
         "fake": "generation.providers.transcriber.fake:FakeTranscriber",
         "openai": "generation.providers.transcriber.openai:OpenAITranscriber",
+        "transcript-server": "generation.providers.transcriber.openai:ServerTranscriber",
+        "whisper-large-v3": "generation.providers.transcriber.whisper:WhisperLarge",
         "local": "generation.providers.transcriber.local:LocalTranscriber",
     },
 )

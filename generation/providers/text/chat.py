@@ -3,28 +3,66 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ValidationError
 
 from eqstudio.errors import ProviderError, Refused, Retry
-from generation.providers.base import TextResult, Usage
-from generation.providers.calls import cost, sdk_call, stopwatch
+from generation.providers.base import CheckResult, TextResult, Usage
+from generation.providers.calls import call_check, cost, sdk_call, stopwatch
 
 if TYPE_CHECKING:
     from eqstudio.benchmarks.base import Prompt
     from eqstudio.net import Endpoint
 
 SHOWN_FAULTS = 3
+CHECK_TOKENS = 16
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How one vendor's chat API wants to be asked. ``schemas`` is off where it only knows "some JSON object": then the
+    schema stands in the prompt, and what comes is validated all the same.
+    """
+
+    schemas: bool = True
+    tokens_option: str = "max_tokens"
+    seed: bool = True
+
+    def options(self, *, max_tokens: int, seed: int) -> dict[str, Any]:
+        return {self.tokens_option: max_tokens} | ({"seed": seed} if self.seed else {})
+
+    def prompt(self, prompt: Prompt, schema: type[BaseModel]) -> list[dict[str, str]]:
+        system = prompt.system
+        if not self.schemas:
+            told = json.dumps(strict_schema(schema), ensure_ascii=False)
+            system = f"{system}\n\nAnswer with one JSON object that fits this JSON schema, and nothing else:\n{told}"
+        return [{"role": "system", "content": system}, {"role": "user", "content": prompt.user}]
+
+    def response_format(self, schema: type[BaseModel]) -> dict[str, Any]:
+        if not self.schemas:
+            return {"type": "json_object"}
+        return {
+            "type": "json_schema",
+            "json_schema": {"name": schema.__name__, "schema": strict_schema(schema), "strict": True},
+        }
 
 
 def chat_write(
-    *, endpoint: Endpoint, model: str, prompt: Prompt, schema: type[BaseModel], options: dict[str, Any]
+    *,
+    endpoint: Endpoint,
+    model: str,
+    prompt: Prompt,
+    schema: type[BaseModel],
+    options: dict[str, Any],
+    dialect: Dialect = Dialect(),
 ) -> TextResult:
     """Ask for one JSON object that fits ``schema``.
 
     Raises Refused when the model declines and a ProviderError with the cause ``truncated``, ``not JSON``, ``wrong schema``
-    or ``empty`` when what came is not a script; these may be tried again, since a model rarely errs twice alike.
+    or ``empty`` when what came is not a script; these may be tried again, since a model rarely errs twice alike. The
+    error carries what the answer cost.
     """
     what = f"Writing with {model}"
     with stopwatch() as watch:
@@ -32,16 +70,12 @@ def chat_write(
             endpoint,
             lambda client: client.chat.completions.create(
                 model=model,
-                messages=[{"role": "system", "content": prompt.system}, {"role": "user", "content": prompt.user}],
-                response_format={
-                    "type": "json_schema",
-                    "json_schema": {"name": schema.__name__, "schema": strict_schema(schema), "strict": True},
-                },
+                messages=dialect.prompt(prompt, schema),
+                response_format=dialect.response_format(schema),
                 **options,
             ),
             what=what,
         )
-    script = _script(completion, schema, what)
     told = completion.usage
     tokens_in, tokens_out = (told.prompt_tokens, told.completion_tokens) if told else (None, None)
     usage = Usage(
@@ -50,30 +84,56 @@ def chat_write(
         latency_ms=watch.ms,
         cost=cost(model, tokens_in=tokens_in, tokens_out=tokens_out),
     )
+    try:
+        script = _script(completion, schema, what)
+    except ProviderError as error:
+        error.usage = usage
+        raise
     return TextResult(script=script, model=completion.model or model, usage=usage)
+
+
+def chat_check(endpoint: Endpoint, model: str, *, what: str, dialect: Dialect = Dialect()) -> CheckResult:
+    """Have one word written."""
+    return call_check(
+        endpoint,
+        model,
+        lambda client: client.chat.completions.create(
+            model=model,
+            messages=[{"role": "user", "content": "Say yes."}],
+            **{dialect.tokens_option: CHECK_TOKENS},
+        ),
+        what=what,
+    )
 
 
 def _script(completion: Any, schema: type[BaseModel], what: str) -> dict[str, Any]:
     if not completion.choices:
-        raise _unusable(what, "the answer holds no choice", "empty")
+        raise unusable(what, "the answer holds no choice", "empty")
     choice = completion.choices[0]
     if choice.finish_reason == "content_filter" or getattr(choice.message, "refusal", None):
         raise Refused(f"{what}: the model declined: {choice.message.refusal or 'stopped by its content filter'}"[:400])
     text = (choice.message.content or "").strip()
     if choice.finish_reason == "length":
-        raise _unusable(what, f"the answer was cut off after {len(text)} characters", "truncated")
+        raise unusable(what, f"the answer was cut off after {len(text)} characters", "truncated")
     if not text:
-        raise _unusable(what, "the answer is empty", "empty")
+        raise unusable(what, "the answer is empty", "empty")
     try:
-        return schema.model_validate(json.loads(text)).model_dump(mode="json")
+        return fitted(json.loads(text), schema, what)
     except json.JSONDecodeError as error:
         cause = "truncated" if text.startswith("{") and error.pos >= len(text.rstrip()) - 1 else "not JSON"
-        raise _unusable(what, f"the answer is not JSON ({error.msg} at character {error.pos})", cause) from error
+        raise unusable(what, f"the answer is not JSON ({error.msg} at character {error.pos})", cause) from error
+
+
+def fitted(answer: Any, schema: type[BaseModel], what: str) -> dict[str, Any]:
+    """The answer as plain data that fits the schema."""
+    try:
+        return schema.model_validate(answer).model_dump(mode="json")
     except ValidationError as error:
-        raise _unusable(what, f"the script does not fit: {faults(error)}", "wrong schema") from error
+        raise unusable(what, f"the script does not fit: {faults(error)}", "wrong schema") from error
 
 
-def _unusable(what: str, why: str, cause: str) -> ProviderError:
+def unusable(what: str, why: str, cause: str) -> ProviderError:
+    """What came is not a script; another try may bring one."""
     return ProviderError(f"{what}: {why}.", cause=cause, decision=Retry(0))
 
 

@@ -6,15 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 
-from eqstudio.errors import ProviderError, Retry
+from eqstudio.errors import InvalidInput, ProviderError, Retry
 from eqstudio.net import Endpoint
 from generation.providers.base import CheckResult, Usage, VoiceProvider, VoiceResult
-from generation.providers.calls import endpoint_check, sdk_call, stopwatch
+from generation.providers.calls import call_check, cost, sdk_call, stopwatch, unset
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from eqstudio.benchmarks.base import Delivery
 
-POOL = {
+POOL: dict[str, Sequence[str]] = {
     "male": ("ash", "ballad", "echo", "verse", "cedar"),
     "female": ("coral", "shimmer", "sage", "nova", "marin"),
     "neutral": ("alloy", "fable", "onyx"),
@@ -36,12 +38,19 @@ class OpenAIVoice(VoiceProvider):
     def voice_for(self, *, gender: str, language: str, index: int) -> str:
         initial = gender.lower()[:1]
         kind = {"m": "male", "f": "female", "w": "female"}.get(initial, "neutral")
-        pool = POOL[kind]
+        pool = self.pool.get(kind) or next(iter(self.pool.values()))
         return pool[index % len(pool)]
+
+    @property
+    def pool(self) -> dict[str, Sequence[str]]:
+        """The voices by kind of speaker."""
+        return POOL
 
     def speak(self, *, text: str, language: str, gender: str, voice: str, delivery: Delivery, seed: int) -> VoiceResult:
         """Speak ``text`` under the delivery's instruction. The endpoint takes no seed: only the cache makes it repeatable."""
         what = f"Speaking with {self.model}"
+        if not self.model or not self.endpoint.base_url:
+            raise InvalidInput(unset(what), field="voice")
         with stopwatch() as watch:
             answer = sdk_call(
                 self.endpoint,
@@ -58,16 +67,55 @@ class OpenAIVoice(VoiceProvider):
             raise ProviderError(
                 f"{what}: the answer is not a WAV file ({len(answer)} bytes).", cause="not audio", decision=Retry(0)
             )
+        audio = wav_sizes_mended(answer)
         return VoiceResult(
-            audio=wav_sizes_mended(answer),
+            audio=audio,
             model=self.model,
             voice=voice,
             parameters={"instructions": delivery.instruction},
-            usage=Usage(latency_ms=watch.ms),
+            usage=Usage(latency_ms=watch.ms, cost=cost(self.model, characters=len(text), seconds=wav_seconds(audio))),
         )
 
     def check(self) -> CheckResult:
-        return endpoint_check(self.endpoint, self.model, what="Checking the speech endpoint")
+        """Have one word spoken."""
+        return call_check(
+            self.endpoint,
+            self.model,
+            lambda client: client.audio.speech.create(
+                model=self.model,
+                voice=self.voice_for(gender="", language="en", index=0),
+                input="Yes.",
+                response_format="wav",
+            ).read(),
+            what="Checking the speech endpoint",
+        )
+
+
+class ServerVoice(OpenAIVoice):
+    """A speech server of one's own that is spoken to like OpenAI's; its voices are a setting."""
+
+    @property
+    def model(self) -> str:
+        return str(settings.VENDORS["speech-server"]["model"])
+
+    @property
+    def endpoint(self) -> Endpoint:
+        told = settings.VENDORS["speech-server"]
+        return Endpoint(base_url=told["base_url"], key_env=told["key_env"])
+
+    def parameters(self) -> dict[str, Any]:
+        return {"base_url": self.endpoint.base_url, "response_format": "wav"}
+
+    @property
+    def pool(self) -> dict[str, Sequence[str]]:
+        return dict(settings.VENDOR_DETAILS["speech_server_voices"])
+
+
+def wav_seconds(wav: bytes) -> float | None:
+    """How long a WAV says it is, for its price; None when its header cannot be read."""
+    at = wav.find(b"data", 12)
+    per_second = int.from_bytes(wav[28:32], "little")
+    return int.from_bytes(wav[at + 4 : at + 8], "little") / per_second if at > 0 and per_second else None
 
 
 def wav_sizes_mended(wav: bytes) -> bytes:
