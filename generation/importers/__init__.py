@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from eqstudio.registry import Registry
-from generation.importers.base import DialogueRow, Importer, Refusal, TurnRow, VariantRow
+from generation.importers.base import Audio, DialogueRow, Embedded, Importer, Refusal, TurnRow, VariantRow
 
 importers: Registry[Importer] = Registry(
-    "import format", {"speecheq": "generation.importers.speecheq:SpeechEQImporter"}
+    "import format",
+    {
+        "audio": "generation.importers.audio:AudioImporter",
+        "echomind": "generation.importers.echomind:EchoMindImporter",
+        "emodialogue": "generation.importers.emodialogue:EmoDialogueImporter",
+        "huggingface": "generation.importers.huggingface:HuggingFaceImporter",
+        "speecheq": "generation.importers.speecheq:SpeechEQImporter",
+    },
 )
 
-__all__ = ["DialogueRow", "Importer", "Refusal", "TurnRow", "VariantRow", "importers"]
+__all__ = ["Audio", "DialogueRow", "Embedded", "Importer", "Refusal", "TurnRow", "VariantRow", "importers"]

@@ -163,13 +163,18 @@ def _parse(file: Path) -> tuple[Metadata, dict[str, Any]]:
 
 
 def _invalid(error: ValidationError) -> _Refused:
-    """All that is wrong, field by field; the first field is the row of the refusal."""
+    """All that is wrong; the first field is the row of the refusal."""
+    return _Refused(_field(error.errors()[0]["loc"]), invalid_said(error))
+
+
+def invalid_said(error: ValidationError) -> str:
+    """What is wrong, field by field, for the first five fields."""
     said = []
     for problem in error.errors(include_url=False):
         name = _field(problem["loc"])
         got = "" if problem["type"] == "missing" else _(", got %(value).80r") % {"value": problem["input"]}
         said.append(f"{name}: {problem['msg']}{got}")
-    return _Refused(_field(error.errors()[0]["loc"]), "; ".join(said[:5]))
+    return "; ".join(said[:5])
 
 
 def _field(location: tuple[int | str, ...]) -> str:

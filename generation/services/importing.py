@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,14 @@ from eqstudio.events import event_record
 from eqstudio.models import User
 from generation.domain.acoustics import Measures
 from generation.domain.lifecycle import DialogueState
-from generation.importers import DialogueRow, Refusal, TurnRow, importers
-from generation.intake import clip_ingest
+from generation.importers import Audio, DialogueRow, Embedded, Refusal, TurnRow, importers
+from generation.importers.base import VariantRow
+from generation.importers.tables import readable, unstorable
+from generation.intake import MAX_BYTES, Taken, clip_take
 from generation.models import Clip, Corpus, Dialogue, Turn, Variant
-from generation.services.checking import clip_measured, qc_imported
+from generation.services.checking import qc_imported
+
+MAX_ID = 200
 
 
 @dataclass
@@ -37,15 +42,22 @@ class ImportReport:
         }
 
 
-def corpus_import(*, corpus: Corpus, path: Path, format: str, actor: User | None = None) -> ImportReport:  # noqa: A002 -- the word on the command line
+def corpus_import(
+    *,
+    corpus: Corpus,
+    path: Path,
+    format: str,  # noqa: A002 -- the word on the command line
+    actor: User | None = None,
+    defaults: Mapping[str, str] | None = None,
+) -> ImportReport:
     """Bring the dialogues under ``path`` into ``corpus``; one that is there already (same external id) is skipped.
 
-    Side effects: clips, and per dialogue one transaction with its rows, findings, move to READY or FLAGGED and Events;
-    one Event for the whole import. A broken dialogue is refused with its reason and stops no other. UnknownAlias for an
-    unknown format, InvalidInput when ``path`` holds nothing of it.
+    ``defaults`` hold for rows that do not say it themselves. Side effects: clips, and per dialogue one transaction with its
+    rows, findings, move to READY or FLAGGED and Events; one Event for the whole import. A broken dialogue is refused with
+    its reason and stops no other. UnknownAlias for an unknown format, InvalidInput when ``path`` holds nothing of it.
     """
     report = ImportReport()
-    for outcome in import_walk(corpus=corpus, path=path, format=format):
+    for outcome in import_walk(corpus=corpus, path=path, format=format, defaults=defaults):
         if isinstance(outcome, Refusal):
             report.refused.append(outcome)
         elif outcome is None:
@@ -69,27 +81,47 @@ def import_check(*, path: Path, format: str) -> None:  # noqa: A002 -- see above
     next(importers.get(format)().discover(path), None)
 
 
-def import_walk(*, corpus: Corpus, path: Path, format: str) -> Iterator[Dialogue | Refusal | None]:  # noqa: A002 -- see above
-    """Import one dialogue after the other and tell what came of each: it, why it was refused, or None (there already)."""
+def import_walk(
+    *,
+    corpus: Corpus,
+    path: Path,
+    format: str,  # noqa: A002 -- see above
+    defaults: Mapping[str, str] | None = None,
+    start: int = 0,
+) -> Iterator[Dialogue | Refusal | None]:
+    """Import one dialogue after the other and tell what came of each: it, why it was refused, or None (there already).
+
+    The first ``start`` rows were dealt with before: they are read past.
+    """
     seen: dict[str, str] = {}
-    for row in importers.get(format)().discover(path):
+    for number, row in enumerate(importers.get(format)(defaults).discover(path)):
+        past = number < start
         if isinstance(row, Refusal):
-            yield row
+            outcome: Dialogue | Refusal | None = row
         elif row.external_id in seen:
             reason = _("Its id is also that of %(path)s; expected a different one.") % {"path": seen[row.external_id]}
-            yield Refusal(path=row.path, row=row.row, reason=reason)
+            outcome = Refusal(path=row.path, row=row.row, reason=reason)
         else:
             seen[row.external_id] = row.path
-            yield _take(corpus, row)
+            outcome = None if past else _take(corpus, row)
+        if not past:
+            yield _shown(outcome) if isinstance(outcome, Refusal) else outcome
+
+
+def _shown(refusal: Refusal) -> Refusal:
+    return Refusal(path=readable(refusal.path), row=readable(refusal.row), reason=readable(refusal.reason))
 
 
 def _take(corpus: Corpus, row: DialogueRow) -> Dialogue | Refusal | None:
+    row = replace(row, external_id=_id(row.external_id))
     if Dialogue.objects.filter(corpus=corpus, external_id=row.external_id).exists():
         return None
+    spoilt = unstorable([asdict(replace(row, turns=())), [_words(turn) for turn in row.turns]])
+    if spoilt:
+        return Refusal(path=row.path, row=row.row, reason=spoilt)
     try:
-        clips = {file: _clip(file) for turn in row.turns for file in (variant.audio for variant in turn.variants)}
-        measures: dict[int | None, Measures] = {clip.pk: clip_measured(clip) for clip in clips.values()}
-        return _write(corpus, row, clips, measures)
+        taken = {audio: _taken(audio) for turn in row.turns for audio in (variant.audio for variant in turn.variants)}
+        return _write(corpus, row, taken)
     except IntegrityError:
         if Dialogue.objects.filter(corpus=corpus, external_id=row.external_id).exists():
             return None
@@ -98,40 +130,71 @@ def _take(corpus: Corpus, row: DialogueRow) -> Dialogue | Refusal | None:
         return Refusal(path=row.path, row=row.row, reason=error.message)
 
 
-def _clip(file: Path) -> Clip:
-    name = f"{file.parent.name}/{file.name}"
+def _words(turn: TurnRow) -> list[Any]:
+    said = [
+        [variant.label, variant.text, variant.tone, variant.rationale, variant.delivery] for variant in turn.variants
+    ]
+    return [turn.role, turn.speaker, turn.speaker_name, turn.gender, turn.voice, said]
+
+
+def _id(external_id: str) -> str:
+    """As it is, if it fits; a longer one keeps its beginning and is told apart by its hash."""
+    if len(external_id) <= MAX_ID:
+        return external_id
+    return f"{external_id[: MAX_ID - 17]}~{hashlib.sha256(external_id.encode(errors='replace')).hexdigest()[:16]}"
+
+
+def _taken(audio: Audio) -> Taken:
+    if isinstance(audio, Embedded):
+        return clip_take(data=audio.data, name=audio.name)
+    name = f"{audio.parent.name}/{audio.name}"
     try:
-        data = file.read_bytes()
+        if audio.stat().st_size > MAX_BYTES:  # clip_take says so, too, but after it was read
+            raise InvalidInput(
+                _("%(name)s: %(size)d bytes are more than the %(most)d a clip may have.")
+                % {"name": name, "size": audio.stat().st_size, "most": MAX_BYTES},
+                field="audio",
+            )
+        data = audio.read_bytes()
     except OSError as error:
         raise InvalidInput(
             _("%(name)s cannot be read: %(why)s.") % {"name": name, "why": error.strerror or error}, field="audio"
         ) from error
-    return clip_ingest(data=data, name=name)
+    return clip_take(data=data, name=name)
 
 
 @transaction.atomic
-def _write(corpus: Corpus, row: DialogueRow, clips: dict[Path, Clip], measures: dict[int | None, Measures]) -> Dialogue:
+def _write(corpus: Corpus, row: DialogueRow, taken: Mapping[Audio, Taken]) -> Dialogue:
     dialogue = Dialogue.objects.create(
         corpus=corpus,
         external_id=row.external_id,
         benchmark=row.benchmark,
         category=row.category,
         language=row.language,
-        source=Dialogue.Source.IMPORTED,
+        source=row.source,
         state=DialogueState.VOICED.value,
         valence=row.valence[:20],
         title=row.title[:300],
         scenario=row.scenario,
         extras=row.extras,
+        template_key=row.template_key[:120],
+        topic_key=row.topic_key[:120],
     )
-    for turn in row.turns:
-        _turn(dialogue, turn, clips)
+    turns = Turn.objects.bulk_create([_turn(dialogue, turn) for turn in row.turns])
+    Variant.objects.bulk_create(
+        [
+            _variant(made, variant, taken[variant.audio].clip)
+            for made, turn in zip(turns, row.turns, strict=True)
+            for variant in turn.variants
+        ]
+    )
     event_record(actor=None, verb="imported", entity=dialogue, corpus=corpus.name, external_id=row.external_id)
+    measures: dict[int | None, Measures] = {each.clip.pk: each.measures for each in taken.values()}
     return qc_imported(dialogue=dialogue, measures=measures)
 
 
-def _turn(dialogue: Dialogue, turn: TurnRow, clips: dict[Path, Clip]) -> None:
-    made = Turn.objects.create(
+def _turn(dialogue: Dialogue, turn: TurnRow) -> Turn:
+    return Turn(
         dialogue=dialogue,
         position=turn.position,
         role=turn.role,
@@ -140,12 +203,16 @@ def _turn(dialogue: Dialogue, turn: TurnRow, clips: dict[Path, Clip]) -> None:
         gender=turn.gender[:20],
         voice=turn.voice[:60],
     )
-    for variant in turn.variants:
-        Variant.objects.create(
-            turn=made,
-            label=variant.label,
-            text=variant.text,
-            tone=variant.tone,
-            intended_grade=variant.grade,
-            clip=clips[variant.audio],
-        )
+
+
+def _variant(turn: Turn, variant: VariantRow, clip: Clip) -> Variant:
+    return Variant(
+        turn=turn,
+        label=variant.label[:20],
+        text=variant.text,
+        tone=variant.tone,
+        delivery=variant.delivery,
+        intended_grade=variant.grade,
+        rationale=variant.rationale,
+        clip=clip,
+    )

@@ -12,6 +12,8 @@ from generation.services import corpus_ensure, corpus_import, import_check
 if TYPE_CHECKING:
     from argparse import ArgumentParser
 
+DEFAULTS = ("benchmark", "category", "language", "speaker", "consent", "licence")
+
 
 class Command(StudioCommand):
     help = (
@@ -20,14 +22,17 @@ class Command(StudioCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("path", type=Path, help="the folder that holds the dialogues")
+        parser.add_argument("path", type=Path, help="the folder that holds the dialogues, or the one file")
         parser.add_argument("--format", required=True, help=f"how they are laid out: {', '.join(importers)}")
         parser.add_argument("--name", required=True, help="the corpus; made if there is none of this name")
+        for name in DEFAULTS:
+            parser.add_argument(f"--{name}", default="", help=f"{name} of every row that does not say it")
 
     def run(self, **options: Any) -> dict[str, Any]:
         import_check(path=options["path"], format=options["format"])
         corpus = corpus_ensure(name=options["name"])
-        return corpus_import(corpus=corpus, path=options["path"], format=options["format"]).as_dict()
+        defaults = {name: options[name] for name in DEFAULTS}
+        return corpus_import(corpus=corpus, path=options["path"], format=options["format"], defaults=defaults).as_dict()
 
     def report(self, result: dict[str, Any]) -> None:
         refused = result["refused"]

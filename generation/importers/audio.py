@@ -1,0 +1,69 @@
+"""A table of audio with transcripts: one row is one recording, its file named by a path beside the table.
+
+``metadata.csv`` or any other CSV, TSV or JSONL; a folder may hold several. Recorded speech unless a row says otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from django.utils.translation import gettext as _
+
+from eqstudio.errors import InvalidInput
+from generation.importers.base import DialogueRow, Importer, Refusal, RowRefused
+from generation.importers.files import file_inside
+from generation.importers.flat import COLUMNS, flat_dialogue, value_of
+from generation.importers.tables import Row, rows_read
+
+TABLES = (".csv", ".tsv", ".jsonl", ".ndjson")
+
+
+class AudioImporter(Importer):
+    source = "recorded"
+
+    def discover(self, path: Path) -> Iterator[DialogueRow | Refusal]:
+        tables = tables_in(path)
+        if not tables:
+            raise InvalidInput(
+                _("%(path)s holds no table: expected a CSV, TSV or JSONL file with the columns audio and text.")
+                % {"path": path},
+                field="path",
+            )
+        root = path if path.is_dir() else path.parent
+        for table in tables:
+            name = table.relative_to(root).as_posix()
+            for row in rows_read(table, name):
+                yield row if isinstance(row, Refusal) else self._dialogue(root, table, name, row)
+
+    def _dialogue(self, root: Path, table: Path, name: str, row: Row) -> DialogueRow | Refusal:
+        try:
+            audio = file_inside(table.parent, _named(row))
+            return flat_dialogue(
+                row.values,
+                path=name,
+                row=row.where,
+                key=audio.relative_to(root).as_posix(),
+                audio=audio,
+                defaults=self.defaults,
+                source=self.source,
+            )
+        except RowRefused as refused:
+            return Refusal(path=name, row=row.where, reason=refused.reason)
+
+
+def _named(row: Row) -> str:
+    named = value_of(row.values, "audio", {})
+    if not named:
+        raise RowRefused(
+            _("The audio file is missing. Expected a column called one of: %(columns)s.")
+            % {"columns": ", ".join(COLUMNS["audio"])}
+        )
+    return named
+
+
+def tables_in(path: Path) -> list[Path]:
+    """The tables of a folder in a stable order, or the one that ``path`` is."""
+    if path.is_file():
+        return [path] if path.suffix.lower() in TABLES else []
+    return sorted(file for file in path.rglob("*") if file.suffix.lower() in TABLES and file.is_file())
