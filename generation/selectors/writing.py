@@ -6,12 +6,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Count
+from django.db.models import Count, OuterRef, Subquery
 
-from generation.models import Candidate, Dialogue, Draw
+from eqstudio.benchmarks.leaks import SHARE_EXPECTED, SHARE_TOLERANCE
+from generation.models import Batch, Candidate, Dialogue, Draw, QcReport
 
 SCENES_COMPARED = 20_000
 """A new scene is held against this many of the newest of its kind, one by one, so memory does not grow with a corpus."""
+TEXT_LEAK = "text gives away"
+"""The name of the check by reading."""
 _CHUNK = 500
 
 
@@ -64,3 +67,47 @@ def stage_exhausted(*, dialogue: Dialogue, last_attempt: int) -> bool:
     last = Candidate.objects.filter(dialogue=dialogue, take=dialogue.takes, attempt=last_attempt)
     refused = set(last.values_list("stage", flat=True)) - set(last.filter(chosen=True).values_list("stage", flat=True))
     return bool(refused)
+
+
+@dataclass(frozen=True)
+class TextLeak:
+    """How often a judge that only reads was right over a batch, and whether that is about half."""
+
+    right: int
+    asked: int
+    dialogues: int
+    unjudged: int
+
+    @property
+    def share(self) -> float | None:
+        return self.right / self.asked if self.asked else None
+
+    @property
+    def low(self) -> float:
+        return SHARE_EXPECTED - SHARE_TOLERANCE
+
+    @property
+    def high(self) -> float:
+        return SHARE_EXPECTED + SHARE_TOLERANCE
+
+    @property
+    def open(self) -> bool:
+        """Whether the words leave the key open; not before something was judged."""
+        return self.share is not None and self.low <= self.share <= self.high
+
+
+def batch_text_leak(*, batch: Batch) -> TextLeak | None:
+    """Over the last check of each dialogue of a batch; None when none was judged by its words. One query, read row by row."""
+    last = (
+        QcReport.objects.filter(dialogue=OuterRef("dialogue"), check_name=TEXT_LEAK).order_by("-run").values("run")[:1]
+    )
+    found = QcReport.objects.filter(dialogue__brief__batch=batch, check_name=TEXT_LEAK, run=Subquery(last)).values_list(
+        "detail", flat=True
+    )
+    right = asked = dialogues = unjudged = 0
+    for detail in found.iterator(chunk_size=_CHUNK):
+        dialogues += 1
+        unjudged += "asked" not in detail
+        right += detail.get("right", 0)
+        asked += detail.get("asked", 0)
+    return TextLeak(right, asked, dialogues, unjudged) if dialogues else None

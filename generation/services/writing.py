@@ -14,10 +14,10 @@ from random import Random
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from eqstudio.benchmarks import Benchmark
-from eqstudio.benchmarks.base import BriefSpec, DialogueSpec, Prompt
+from eqstudio.benchmarks.base import BriefSpec, DialogueSpec
 from eqstudio.benchmarks.stages import (
     REGENERATIONS,
     Criterion,
@@ -30,35 +30,20 @@ from eqstudio.benchmarks.stages import (
     prompt_again,
 )
 from eqstudio.benchmarks.variety import NEAR, nearest
-from eqstudio.errors import GiveUp, ProviderError, Retry
+from eqstudio.errors import GiveUp, ProviderError
 from generation.models import Brief, Candidate, Corpus, Dialogue, ProviderCall
 from generation.providers import TextProvider
-from generation.providers.text.chat import faults as chat_faults
 from generation.selectors.writing import scenes_earlier
+from generation.services.asking import ANSWERED_BADLY, Desk, asked, asked_again
 from generation.services.casting import dialogue_cast
-from generation.services.leases import lease_renew
-from generation.services.ledger import UNUSABLE, Request, call_find, call_make, call_settle, call_spoil, content_hash
 from generation.services.seeds import dialogue_seed
 
-ANSWERED_BADLY = frozenset({"truncated", "not JSON", "wrong schema", "empty", UNUSABLE})
-"""Causes of calls that were answered, only not with what was asked for: the stage is written anew."""
 STAGE_REFUSED = "refused by the checks of writing"
 """The cause of a dialogue one of whose stages was refused each time."""
 
 
 JUST_NOW = timedelta(minutes=2)
 """Scenes of others that came in while this one was being held against the corpus; clocks may differ a little."""
-
-
-@dataclass(frozen=True)
-class Desk:
-    """All that the stages of one dialogue share."""
-
-    dialogue: Dialogue
-    brief: Brief
-    benchmark: Benchmark
-    provider: TextProvider
-    spec: BriefSpec
 
 
 @dataclass(frozen=True)
@@ -146,10 +131,10 @@ def _call_of(rows: Sequence[Candidate]) -> ProviderCall:
 
 def _try(desk: Desk, stage: Stage, so_far: SoFar, attempt: int, reasons: Sequence[str]) -> Outcome:
     """One try: write, check, and if nothing is wrong have it judged."""
-    seed = dialogue_seed(desk.dialogue, f"{stage.name}:{attempt}")
-    prompt = prompt_again(stage.prompt(desk.spec, so_far, _rng(seed)), reasons)
+    rng = _rng(dialogue_seed(desk.dialogue, f"{stage.name}:{attempt}"))
+    prompt = prompt_again(stage.prompt(desk.spec, so_far, rng), reasons)
     try:
-        call = _asked(desk, prompt, stage.schema, seed, f"{stage.name}:{attempt}")
+        call = asked(desk, prompt, stage.schema, f"{stage.name}:{attempt}")
     except ProviderError as error:
         if error.cause not in ANSWERED_BADLY:
             raise
@@ -164,86 +149,14 @@ def _try(desk: Desk, stage: Stage, so_far: SoFar, attempt: int, reasons: Sequenc
 
 
 def _judged(desk: Desk, stage: Stage, value: BaseModel, so_far: SoFar, *, attempt: int) -> Verdict | None:
-    """The judge's verdict; an answer that cannot be read is asked for again with another seed, as often as a stage is."""
     judge = stage.judge
     if judge is None:
         return None
-    order = dialogue_seed(desk.dialogue, f"{stage.name}:{attempt}:order")
+    purpose = f"{stage.name}:{attempt}:judge"
+    order = dialogue_seed(desk.dialogue, f"{purpose}:order")
     prompt = judge.prompt(value, desk.spec, so_far, _rng(order))
-    failure: ProviderError | None = None
-    for again in range(REGENERATIONS + 1):
-        purpose = f"{stage.name}:{attempt}:judge:{again}"
-        seed = dialogue_seed(desk.dialogue, purpose)
-        spoilt = desk.dialogue.calls.filter(seed=seed, outcome="error", result__cause__in=ANSWERED_BADLY)
-        if spoilt.exists() and again < REGENERATIONS:
-            continue
-        try:
-            call = _asked(desk, prompt, judge.schema, seed, purpose)
-        except ProviderError as error:
-            if error.cause not in ANSWERED_BADLY:
-                raise
-            failure = error
-            continue
-        return judge.read(value, judge.schema.model_validate(call.result["script"]), desk.spec, so_far, _rng(order))
-    message = failure.message if failure else ""
-    raise ProviderError(
-        _("The judge of %(stage)s gave no verdict. %(error)s") % {"stage": stage.name, "error": message},
-        cause=failure.cause if failure else STAGE_REFUSED,
-        decision=GiveUp(),
-    )
-
-
-def _asked(desk: Desk, prompt: Prompt, schema: type[BaseModel], seed: int, purpose: str) -> ProviderCall:
-    """The ledger row that answers this request: the one that is there, or a new one."""
-    prompt_hash = content_hash({"system": prompt.system, "user": prompt.user, "version": prompt.version})
-    request = Request(
-        kind="text",
-        provider=desk.brief.text_provider,
-        model=desk.provider.model,
-        content={
-            "parameters": desk.provider.parameters(),
-            "prompt": prompt_hash,
-            "schema": schema.__name__,
-            "benchmark": desk.brief.benchmark,
-            "category": desk.brief.category,
-            "language": desk.brief.language,
-            "purpose": purpose,
-        },
-        seed=seed,
-        prompt_version=prompt.version,
-        prompt_hash=prompt_hash,
-        dialogue=desk.dialogue,
-        parameters=desk.provider.parameters(),
-    )
-    kept = call_find(request)
-    if kept is not None:
-        return kept
-    lease_renew(dialogue=desk.dialogue)
-    answer, latency_ms = call_make(
-        request,
-        lambda: desk.provider.write(
-            prompt=prompt,
-            schema=schema,
-            seed=seed,
-            brief=desk.spec,
-            ordinal=desk.dialogue.ordinal,
-            benchmark=desk.dialogue.benchmark,
-        ),
-    )
-    try:
-        schema.model_validate(answer.script)
-    except ValidationError as error:
-        message = _("The answer does not fit what was asked for: %(error)s") % {"error": chat_faults(error)}
-        call_spoil(request, answer, latency_ms=latency_ms, error=message)
-        raise ProviderError(message, cause=UNUSABLE, decision=Retry(0)) from error
-    call = call_settle(
-        request,
-        answer,
-        latency_ms=latency_ms,
-        result={"script": answer.script, "stage": purpose.split(":", maxsplit=1)[0]},
-    )
-    lease_renew(dialogue=desk.dialogue, progress=True)
-    return call
+    call = asked_again(desk, prompt, judge.schema, purpose)
+    return judge.read(value, judge.schema.model_validate(call.result["script"]), desk.spec, so_far, _rng(order))
 
 
 def _decide(desk: Desk, stage: Stage, attempt: int, outcome: Outcome) -> list[Candidate]:
