@@ -120,6 +120,7 @@ def _take(data: bytes, name: str) -> Taken:
                 "channels": decoded.samples.shape[1],
                 "duration": measures.duration,
                 "loudness": measures.loudness,
+                "rms": measures.level,
                 "peak": measures.peak,
                 "pitch": measures.pitch,
                 "pitch_spread": measures.pitch_spread,

@@ -42,20 +42,35 @@ class Served(NamedTuple):
 class Ticket(NamedTuple):
     clip_uid: str
     holder: str
+    original: bool = False
 
 
-def clip_url(*, clip: Clip, holder: str) -> str:
-    """The address of ``clip`` for the person whose uid is ``holder``; it works for six hours and for nobody else."""
-    plain = _SEPARATOR.join((clip.uid, holder))
+def clip_url(*, clip: Clip, holder: str, original: bool = False) -> str:
+    """The address of ``clip`` for the person whose uid is ``holder``; it works for six hours and for nobody else.
+
+    It leads to the copy that is as loud as the others of its line, or with ``original`` to the level it was made at.
+    """
+    plain = _SEPARATOR.join((clip.uid, holder, *(["original"] if original else [])))
     if len(plain) > _PLAIN_LENGTH:
         raise ValueError("a holder is the uid of a person")
     token = _cipher().encrypt(plain.ljust(_PLAIN_LENGTH).encode()).decode()
     return reverse("media", args=[token.rstrip("=")])
 
 
-def clip_card(*, clip: Clip, holder: str) -> ClipCard:
-    """Address, duration and waveform peaks of ``clip`` for a page of ``holder``."""
-    return ClipCard(url=clip_url(clip=clip, holder=holder), duration=clip.duration, peaks=list(clip.peaks))
+def clip_card(*, clip: Clip, holder: str, original: bool = False) -> ClipCard:
+    """Address, duration and waveform peaks of what ``holder`` hears of ``clip``; one query unless renditions are prefetched."""
+    return ClipCard(
+        url=clip_url(clip=clip, holder=holder, original=original),
+        duration=clip.duration,
+        peaks=list(clip.peaks) if original else _peaks(clip),
+    )
+
+
+def _peaks(clip: Clip) -> list[float]:
+    """The waveform at the level that is heard, so that the picture does not tell what the sound does not."""
+    copy = next((copy for copy in clip.renditions.all() if copy.kind == Rendition.Kind.MATCHED), None)
+    factor = 1.0 if copy is None else 10 ** (copy.parameters.get("gain_db", 0.0) / 20)
+    return [round(min(1.0, factor * peak), 3) for peak in clip.peaks]
 
 
 def ticket_read(*, token: str, now: datetime) -> Ticket:
@@ -66,28 +81,32 @@ def ticket_read(*, token: str, now: datetime) -> Ticket:
         )
     except (InvalidToken, ValueError) as error:
         raise NotFound(_("There is no such clip, or its address has expired. Load the page again.")) from error
-    uid, _between, holder = plain.decode().strip().partition(_SEPARATOR)
-    return Ticket(clip_uid=uid, holder=holder)
+    uid, holder, *original = plain.decode().strip().split(_SEPARATOR)
+    return Ticket(clip_uid=uid, holder=holder, original=bool(original))
 
 
 SERVED_FIRST = (Rendition.Kind.MATCHED, Rendition.Kind.PLAYABLE)
 """Which copy of a clip goes before the clip itself."""
 
 
-def clip_served(*, clip: Clip) -> Served:
-    """What is played for ``clip``: the first copy it has of ``SERVED_FIRST``, else the bytes it came with. One query."""
+def clip_served(*, clip: Clip, original: bool = False) -> Served:
+    """What is played for ``clip``: the first copy it has of ``SERVED_FIRST``, else the bytes it came with. One query.
+
+    ``original`` leaves out the copy whose level was changed.
+    """
     copies = {copy.kind: copy for copy in clip.renditions.all()}
-    found = next((copies[kind] for kind in SERVED_FIRST if kind in copies), clip)
+    wanted = [kind for kind in SERVED_FIRST if not (original and kind == Rendition.Kind.MATCHED)]
+    found = next((copies[kind] for kind in wanted if kind in copies), clip)
     return Served(sha256=found.sha256, media_type=found.media_type, size=found.size)
 
 
-def clip_for_ticket(*, token: str, holder: str, now: datetime) -> Clip:
-    """The clip behind a token, for the person it was made for. NotFound for anybody else."""
+def served_for_ticket(*, token: str, holder: str, now: datetime) -> Served:
+    """What is behind a token, for the person it was made for. NotFound for anybody else."""
     ticket = ticket_read(token=token, now=now)
     clip = Clip.objects.filter(uid=ticket.clip_uid).first()
     if clip is None or not hmac.compare_digest(ticket.holder, holder):
         raise NotFound(_("There is no such clip, or its address has expired. Load the page again."))
-    return clip
+    return clip_served(clip=clip, original=ticket.original)
 
 
 def token_etag(token: str) -> str:

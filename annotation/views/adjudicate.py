@@ -48,7 +48,7 @@ def adjudicate(request: HttpRequest, uid: str) -> HttpResponse:
 def _item(item: RoundItem, holder: User) -> dict[str, Any]:
     dialogue = item.dialogue
     benchmark = benchmark_get(dialogue.benchmark)
-    turns = list(dialogue.turns.prefetch_related("variants__clip"))
+    turns = list(dialogue.turns.prefetch_related("variants__clip__renditions"))
     by_position = {turn.position: [variant.uid for variant in turn.variants.all()] for turn in turns}
     shown = shown_order(by_position, seed=item.uid)
     roles = benchmark.review_form.graded_roles

@@ -80,7 +80,7 @@ def scenario_lines(scenario: Mapping[str, Any]) -> list[str]:
 
 def lines_of(assignment: Assignment, dialogue: Dialogue) -> list[Line]:
     """The turns of a dialogue in order, their renditions in the order of the lease. Two queries."""
-    turns = list(dialogue.turns.prefetch_related("variants__clip"))
+    turns = list(dialogue.turns.prefetch_related("variants__clip__renditions"))
     roles = benchmark_get(dialogue.benchmark).review_form.graded_roles
     letters = letters_of(assignment.shown, [turn.position for turn in turns if turn.role in roles])
     holder = assignment.annotator.uid

@@ -116,7 +116,7 @@ def measure(samples: npt.NDArray[np.floating], rate: int) -> Measures:
         loudness=loudness(samples, rate),
         peak=_db(float(np.abs(samples).max())),
         rms=_db(float(np.sqrt(np.mean(levels[active] ** 2)))) if active.any() else None,
-        level=_db(float(np.sqrt(np.mean(signal**2)))),
+        level=level(signal),
         pitch=float(np.median(f0)) if f0.size else None,
         pitch_spread=float(np.std(12 * np.log2(f0))) if f0.size else None,
         centroid=colour.centroid if colour else None,
@@ -126,6 +126,11 @@ def measure(samples: npt.NDArray[np.floating], rate: int) -> Measures:
         peaks=_peaks(signal),
         timbre=colour.timbre if colour else None,
     )
+
+
+def level(samples: npt.NDArray[np.floating]) -> float:
+    """RMS over all samples, dBFS."""
+    return _db(float(np.sqrt(np.mean(mono(samples) ** 2))))
 
 
 def pair_distance(first: Measures, second: Measures) -> PairDistance:

@@ -1,25 +1,37 @@
-"""Two texts are made comparable before they are compared: case, numbers, punctuation, spelling and script are levelled."""
+"""Two texts are made comparable before they are compared: case, width, numbers, punctuation, spelling and script are levelled."""
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from functools import cache
 from typing import TYPE_CHECKING, Any
+
+from generation.domain.numerals import numbers_in_figures
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 _NOT_WORD = re.compile(r"[\W_]+")
-_NUMBER = re.compile(r"\d+")
-_DIGITS = "零一二三四五六七八九"
-_UNITS = ("", "十", "百", "千")
-_READ_AS_NUMBER = 5
-"""Longer runs of digits are read digit by digit, as telephone numbers are."""
+_PERCENT = "百分"
+"""A sign would be lost with the punctuation."""
+_APOSTROPHES = str.maketrans("’‘ʼ`´", "'''''")
+_SAME_SOUND = str.maketrans("她它牠妳", "他他他你")
+"""Pronouns that no ear can tell apart."""
+_CLOCK = re.compile(r"\b([0-9]{1,2}):([0-9]{2})\b")
+_ENGLISH_SAME = (
+    (re.compile(r"\bo ?kay\b|\bok\b|\bo k\b"), "ok"),
+    (re.compile(r"\ball right\b"), "alright"),
+    (re.compile(r"(?<=[0-9]) percent\b"), "%"),
+)
 
 
 def normalise(text: str, language: str) -> str:
-    """``text`` as it is compared: English in normal words, Chinese as simplified characters without spaces."""
-    return _chinese(text) if language == "zh" else _spoken_english(text)
+    """``text`` as it is compared: English in normal words, Chinese as simplified characters without spaces, numbers of
+    both in figures.
+    """
+    wide = unicodedata.normalize("NFKC", text)
+    return _chinese(wide) if language == "zh" else _spoken_english(wide)
 
 
 def is_empty(text: str, language: str) -> bool:
@@ -28,29 +40,16 @@ def is_empty(text: str, language: str) -> bool:
 
 
 def _spoken_english(text: str) -> str:
-    words = str(_english()(text)).split()
-    return " ".join(word for word in words if any(char.isalnum() for char in word))
+    plain = str(_english()(_CLOCK.sub(r"\1\2", text.translate(_APOSTROPHES))))
+    for pattern, written in _ENGLISH_SAME:
+        plain = pattern.sub(written, plain)
+    return " ".join(word for word in plain.split() if any(char.isalnum() for char in word))
 
 
 def _chinese(text: str) -> str:
-    basic = str(_basic()(text))
-    simplified = _opencc().convert(basic)
-    spoken = _NUMBER.sub(lambda match: number_spoken(match[0]), simplified)
-    return _NOT_WORD.sub("", spoken).replace("〇", "零").replace("两", "二").lower()
-
-
-def number_spoken(digits: str) -> str:
-    """Chinese for a number in figures: 42 is 四十二; five figures and more are read one by one."""
-    if len(digits) >= _READ_AS_NUMBER or (len(digits) > 1 and digits[0] == "0"):
-        return "".join(_DIGITS[int(digit)] for digit in digits)
-    spoken = ""
-    for place, digit in zip(range(len(digits) - 1, -1, -1), digits, strict=True):
-        if digit != "0":
-            spoken += _DIGITS[int(digit)] + _UNITS[place]
-        elif spoken and not spoken.endswith("零"):
-            spoken += "零"
-    spoken = spoken.rstrip("零") or "零"
-    return spoken[1:] if spoken.startswith("一十") else spoken
+    figures = numbers_in_figures(_opencc().convert(text)).replace("%", _PERCENT)
+    basic = str(_basic()(figures))  # takes what stands in brackets out, too
+    return _NOT_WORD.sub("", basic).translate(_SAME_SOUND).lower()
 
 
 @cache

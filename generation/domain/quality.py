@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -9,9 +10,16 @@ import jiwer
 
 from generation.domain.acoustics import Measures, pair_distance
 from generation.domain.normalise import normalise
+from generation.domain.thresholds import DEFAULTS, Thresholds
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+
+LANGUAGE_NAMES = {"en": "English", "zh": "Chinese"}
+_CHINESE = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]")
+_LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]+")
+FOREIGN_SHARE = 0.5
+"""A line is in the other language when at least this share of its words is written in the other script."""
 
 
 @dataclass(frozen=True)
@@ -27,24 +35,14 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Thresholds:
-    """Where a check fails. ``transcript_error`` is per language: on good Chinese speech the small transcriber itself takes
-    6 to 8 % of the characters for others that sound alike, and a short line makes one of them weigh much.
+class Heard:
+    """What a transcriber wrote down. ``language`` is the one it heard, empty where it does not tell; ``own_error`` is the
+    share that it mistakes of good speech in this language, None where that is not known.
     """
 
-    shortest_s: float = 0.3
-    longest_s: float = 60.0
-    quietest_lufs: float = -45.0
-    pause_share: float = 0.7
-    clipped_share: float = 0.001
-    tail_db: float = -20.0
-    transcript_error: Mapping[str, float] = field(default_factory=lambda: {"en": 0.05, "zh": 0.20})
-    pair_distance: float = 0.35
-    pair_doubtful: float = 0.60
-    pair_loudness_db: float = 6.0
-
-
-DEFAULTS = Thresholds()
+    text: str
+    language: str = ""
+    own_error: float | None = None
 
 
 def wer(reference: str, heard: str, language: str = "en") -> float | None:
@@ -69,19 +67,20 @@ def findings(
     measures: Measures,
     text: str,
     language: str,
-    transcript: str | None = None,
+    heard: Heard | None = None,
     thresholds: Thresholds = DEFAULTS,
 ) -> list[Finding]:
-    """All checks of one clip. ``transcript`` is what a transcriber heard; None leaves that check out."""
+    """All checks of one clip. ``heard`` None leaves out the one that compares words."""
     found = [
         Finding("decodable", passed=True, value=measures.duration, threshold=None, message="The clip decodes whole."),
         _duration(measures, thresholds),
         _silence(measures, thresholds),
         _clipping(measures, thresholds),
         _tail(measures, thresholds),
+        _language(text, language, heard),
     ]
-    if transcript is not None:
-        found.append(_transcript(text, transcript, language, thresholds))
+    if heard is not None:
+        found.append(_transcript(text, heard, language, thresholds))
     return found
 
 
@@ -92,7 +91,21 @@ def finding_undecodable(message: str) -> Finding:
 
 def pair_findings(*, first: Measures, second: Measures, thresholds: Thresholds = DEFAULTS) -> list[Finding]:
     """Two deliveries of one line must differ to the ear, and not merely by being louder."""
-    return [_distinct(first, second, thresholds), _loudness_match(first, second, thresholds)]
+    return [_distinct(first, second, thresholds), _loudness_apart(first, second, thresholds)]
+
+
+def finding_matched(*, levels: Sequence[float], thresholds: Thresholds = DEFAULTS) -> Finding:
+    """Whether the copies that people hear of one line are equally loud. ``levels`` are theirs, in LUFS."""
+    value = max(levels) - min(levels)
+    passed = value <= thresholds.matched_lu
+    return Finding(
+        "matched loudness",
+        passed=passed,
+        value=value,
+        threshold=thresholds.matched_lu,
+        message=f"As people hear them, the deliveries lie {value:.2f} LU apart (at most {thresholds.matched_lu:g}).",
+        detail={"levels": [round(level, 2) for level in levels]},
+    )
 
 
 def _duration(measures: Measures, limits: Thresholds) -> Finding:
@@ -120,45 +133,83 @@ def _silence(measures: Measures, limits: Thresholds) -> Finding:
             passed=False,
             value=measures.loudness,
             threshold=limits.quietest_lufs,
-            message=f"The clip is too quiet to hear: {heard}.",
+            message=f"The clip is too quiet to hear: {heard}; at least {limits.quietest_lufs:g} LUFS are expected.",
         )
     share = 1.0 if measures.pause_share is None else measures.pause_share
+    passed = share <= limits.pause_share
+    allowed = "" if passed else f"; at most {limits.pause_share:.0%} may be"
     return Finding(
         "silence",
-        passed=share <= limits.pause_share,
+        passed=passed,
         value=share,
         threshold=limits.pause_share,
-        message=f"{share:.0%} of the clip is pause.",
+        message=f"{share:.0%} of the clip is pause{allowed}.",
     )
 
 
 def _clipping(measures: Measures, limits: Thresholds) -> Finding:
+    passed = measures.clipped_share <= limits.clipped_share
+    allowed = "" if passed else f"; at most {limits.clipped_share:.2%} may be"
     return Finding(
         "clipping",
-        passed=measures.clipped_share <= limits.clipped_share,
+        passed=passed,
         value=measures.clipped_share,
         threshold=limits.clipped_share,
-        message=f"{measures.clipped_share:.2%} of the samples are cut off at full scale.",
+        message=f"{measures.clipped_share:.2%} of the samples are cut off at full scale{allowed}.",
     )
 
 
 def _tail(measures: Measures, limits: Thresholds) -> Finding:
     cut = measures.tail_db > limits.tail_db
-    message = "The clip ends in sound: its last word may be cut off." if cut else "The clip fades out before its end."
+    message = "The clip fades out before its end."
+    if cut:
+        message = (
+            f"The clip ends in sound, {-measures.tail_db:.0f} dB below its loudest part ({-limits.tail_db:g} are "
+            "expected): its last word may be cut off."
+        )
     return Finding("tail", passed=not cut, value=measures.tail_db, threshold=limits.tail_db, message=message)
 
 
-def _transcript(text: str, heard: str, language: str, limits: Thresholds) -> Finding:
-    error = transcript_error(text, heard, language)
-    limit = limits.transcript_error.get(language, limits.transcript_error["en"])
+def foreign_share(text: str, language: str) -> float | None:
+    """Share of a line that is written in the other script, a run of letters being a word; None when it has no word."""
+    chinese, latin = len(_CHINESE.findall(text)), len(_LATIN.findall(text))
+    if not chinese + latin:
+        return None
+    return (latin if language == "zh" else chinese) / (chinese + latin)
+
+
+def _language(text: str, language: str, heard: Heard | None) -> Finding:
+    """By the script of the line, and by the language that the transcriber heard if it tells."""
+    expected = LANGUAGE_NAMES.get(language, language)
+    share = foreign_share(text, language)
+    if share is not None and share >= FOREIGN_SHARE:
+        message = f"{share:.0%} of the line is not written in {expected}, the language of the dialogue."
+        return Finding("language", passed=False, value=share, threshold=FOREIGN_SHARE, message=message)
+    if heard is not None and heard.language and heard.language != language:
+        spoken = LANGUAGE_NAMES.get(heard.language, heard.language)
+        message = f"The clip is spoken in {spoken}; the dialogue is in {expected}."
+        return Finding("language", False, share, FOREIGN_SHARE, message, {"heard": heard.language})  # noqa: FBT003
+    return Finding("language", True, share, FOREIGN_SHARE, f"The line is in {expected}.")  # noqa: FBT003
+
+
+def _transcript(text: str, heard: Heard, language: str, limits: Thresholds) -> Finding:
+    error = transcript_error(text, heard.text, language)
+    limit = limits.transcript_error(language)
     name, kind = ("CER", "characters") if language == "zh" else ("WER", "words")
-    detail = {"metric": name.lower(), "heard": heard}
+    detail: dict[str, Any] = {"metric": name.lower(), "heard": heard.text}
+    if heard.own_error is not None:
+        detail["own_error"] = heard.own_error
     if error is None:
         message = f"The line holds no {kind} to listen for."
         return Finding("transcript", passed=False, value=None, threshold=limit, message=message, detail=detail)
-    message = f"{error:.0%} of the {kind} were heard otherwise ({name})."
-    if not normalise(heard, language):
-        message = "Nobody was heard speaking."
+    message = f"{error:.1%} of the {kind} were heard otherwise ({name}, at most {limit:.1%})."
+    if not normalise(heard.text, language):
+        message = f"Nobody was heard speaking ({name} 100%, at most {limit:.1%})."
+    elif error > limit and heard.own_error is not None and heard.own_error > limit / 2:
+        message += (
+            f" The transcriber itself mistakes about {heard.own_error:.0%} of the {kind} of good speech: listen before "
+            "you decide, or give the batch another threshold."
+        )
     return Finding("transcript", passed=error <= limit, value=error, threshold=limit, message=message, detail=detail)
 
 
@@ -166,9 +217,9 @@ def _distinct(first: Measures, second: Measures, limits: Thresholds) -> Finding:
     pair = pair_distance(first, second)
     value = pair.distance
     if value < limits.pair_distance:
-        message = f"The two deliveries hardly differ (D = {value:.2f})."
+        message = f"The two deliveries hardly differ (D = {value:.2f}, at least {limits.pair_distance:g})."
     elif value < limits.pair_doubtful:
-        message = f"The two deliveries differ a little (D = {value:.2f}); listen to them."
+        message = f"The two deliveries differ a little (D = {value:.2f}, doubtful below {limits.pair_doubtful:g}); listen to them."
     else:
         message = f"The two deliveries differ clearly (D = {value:.2f})."
     return Finding(
@@ -181,15 +232,16 @@ def _distinct(first: Measures, second: Measures, limits: Thresholds) -> Finding:
     )
 
 
-def _loudness_match(first: Measures, second: Measures, limits: Thresholds) -> Finding:
+def _loudness_apart(first: Measures, second: Measures, limits: Thresholds) -> Finding:
+    limit = limits.pair_loudness_lu
     if first.loudness is None or second.loudness is None:
         message = "One of the two deliveries has no loudness to compare."
-        return Finding("loudness match", passed=False, value=None, threshold=limits.pair_loudness_db, message=message)
+        return Finding("loudness match", passed=False, value=None, threshold=limit, message=message)
     value = abs(first.loudness - second.loudness)
     return Finding(
         "loudness match",
-        passed=value <= limits.pair_loudness_db,
+        passed=value <= limit,
         value=value,
-        threshold=limits.pair_loudness_db,
-        message=f"The two deliveries lie {value:.1f} LU apart in loudness.",
+        threshold=limit,
+        message=f"As they were made, the two deliveries lie {value:.1f} LU apart in loudness (at most {limit:g}).",
     )

@@ -12,9 +12,11 @@ from generation.selectors.production import (
     due,
     production_now,
 )
+from generation.selectors.shortcuts import BenchmarkGuard, shortcuts_found
 
 __all__ = [
     "BatchProgress",
+    "BenchmarkGuard",
     "DialogueDetail",
     "Facets",
     "batch_for",
@@ -31,5 +33,6 @@ __all__ = [
     "item_view",
     "item_views",
     "production_now",
+    "shortcuts_found",
     "variants_by_uid",
 ]

@@ -22,8 +22,9 @@ def item_view(*, dialogue: Dialogue) -> ItemView:
 
 
 def variants_by_uid(*, uids: Iterable[str]) -> dict[str, Variant]:
-    """Variants with their clips by public id; unknown ids are left out. One query."""
+    """Variants with their clips and the copies of those by public id; unknown ids are left out. Two queries."""
     found = Variant.objects.filter(uid__in=list(uids)).select_related("clip", "turn")
+    found = found.prefetch_related("clip__renditions")
     return {variant.uid: variant for variant in found}
 
 

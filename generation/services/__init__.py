@@ -6,10 +6,11 @@ from generation.services.checking import qc_imported, qc_run
 from generation.services.corpora import corpus_create, corpus_ensure
 from generation.services.flagged import dialogue_settle
 from generation.services.gates import Busy, slots_reclaim
-from generation.services.generating import batch_top_up, briefs_wanted, dialogues_of, dialogues_run
+from generation.services.generating import batch_top_up, briefs_wanted, dialogues_of, dialogues_run, ids_of
 from generation.services.importing import ImportReport, corpus_import, import_check
 from generation.services.leases import dialogue_reserve, leases_reclaim
 from generation.services.lifecycle import dialogue_move
+from generation.services.matching import Filled, clips_match, corpus_match, dialogue_match
 from generation.services.production import Step, dialogue_advance, dialogue_step, step_queue
 from generation.services.provider_checks import ProviderState, provider_check, providers_check
 from generation.services.scripting import script_generate
@@ -20,6 +21,7 @@ __all__ = [
     "Budget",
     "BudgetSpent",
     "Busy",
+    "Filled",
     "ImportReport",
     "ProviderState",
     "Step",
@@ -28,11 +30,14 @@ __all__ = [
     "batch_top_up",
     "briefs_wanted",
     "budget_set",
+    "clips_match",
     "clips_synthesize",
     "corpus_create",
     "corpus_ensure",
     "corpus_import",
+    "corpus_match",
     "dialogue_advance",
+    "dialogue_match",
     "dialogue_move",
     "dialogue_reserve",
     "dialogue_settle",
@@ -40,6 +45,7 @@ __all__ = [
     "dialogues_of",
     "dialogues_retry",
     "dialogues_run",
+    "ids_of",
     "import_check",
     "leases_reclaim",
     "provider_check",

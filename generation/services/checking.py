@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 
 from django.db import transaction
@@ -13,42 +13,53 @@ from eqstudio.blobs import blob_read
 from eqstudio.errors import GiveUp, ProviderError
 from generation.domain.acoustics import Measures
 from generation.domain.lifecycle import DialogueState
-from generation.domain.quality import Finding, findings, pair_findings
+from generation.domain.quality import Finding, Heard, finding_matched, findings, pair_findings
+from generation.domain.thresholds import DEFAULTS, Thresholds, thresholds_read
+from generation.domain.voices import Voiced, voice_findings
 from generation.intake import clip_measures
-from generation.models import Clip, Dialogue, QcReport, Variant
-from generation.providers import Transcriber, transcribers
+from generation.models import Clip, Dialogue, QcReport, Rendition, Variant
+from generation.providers import Transcriber, TranscriptResult, transcribers
 from generation.services.leases import LEASE, lease_extend, lease_lost, lease_renew
 from generation.services.ledger import Request, call_find, call_make, call_settle
 from generation.services.lifecycle import dialogue_move
+from generation.services.matching import dialogue_match
 from generation.services.scripting import brief_of
+from generation.services.text_leaks import text_leak_findings
 
 BLOCKING_IMPORTED = frozenset({"decodable", "duration", "silence"})
 """The checks that flag a dialogue from elsewhere."""
 
 
 def qc_run(*, dialogue: Dialogue) -> Dialogue:
-    """VOICED -> READY or FLAGGED: transcribe every clip, once, and hold clips, words and pairs against the thresholds.
+    """VOICED -> READY or FLAGGED: transcribe every clip, once, and hold clips, words, voices and pairs against the
+    thresholds of the batch.
 
-    Side effects: a ledger row per clip as soon as it is transcribed; then, in one transaction, the findings of this run,
-    the move and its Event. A dialogue in another state is left as it is.
+    Side effects: a ledger row per clip as soon as it is transcribed, and per question to a judge of the words; a copy of each clip that is as loud as its pair;
+    then, in one transaction, the findings of this run, the move and its Event. A dialogue in another state is left as
+    it is.
     """
     if dialogue.state != DialogueState.VOICED:
         return dialogue
-    alias = brief_of(dialogue).transcriber
-    provider = transcribers.get(alias)()
+    brief = brief_of(dialogue)
+    provider = transcribers.get(brief.transcriber)()
     variants = _variants(dialogue)
-    heard = {variant.pk: _transcript(dialogue, variant, alias, provider) for variant in variants}
+    heard = {variant.pk: _transcript(dialogue, variant, brief.transcriber, provider) for variant in variants}
     measures = {variant.clip_id: clip_measured(_clip(variant)) for variant in variants}
-    return _conclude(dialogue, _findings(dialogue, variants, measures, heard))
+    limits = thresholds_read(brief.batch.thresholds)
+    found = _findings(dialogue, variants, measures, heard, limits)
+    read = text_leak_findings(dialogue=dialogue, brief=brief, variants=variants)
+    return _conclude(dialogue, [*found, *(_row(dialogue, finding, None) for finding in read)])
 
 
 def qc_imported(*, dialogue: Dialogue, measures: Mapping[int | None, Measures]) -> Dialogue:
-    """VOICED -> READY or FLAGGED for what came from elsewhere: the same measures, without a transcript.
+    """VOICED -> READY or FLAGGED for what came from elsewhere: the same measures and copies, without a transcript.
 
     ``measures`` are those of its clips by their row id. Only what makes a clip useless flags the dialogue; how alike a
     pair is, or how it ends, is recorded and left to the reader.
     """
-    return _conclude(dialogue, _findings(dialogue, _variants(dialogue), measures, {}), blocking=BLOCKING_IMPORTED)
+    return _conclude(
+        dialogue, _findings(dialogue, _variants(dialogue), measures, {}, DEFAULTS), blocking=BLOCKING_IMPORTED
+    )
 
 
 def clip_measured(clip: Clip) -> Measures:
@@ -60,23 +71,64 @@ def clip_measured(clip: Clip) -> Measures:
 
 
 def _findings(
-    dialogue: Dialogue, variants: list[Variant], measures: Mapping[int | None, Measures], heard: Mapping[int, str]
+    dialogue: Dialogue,
+    variants: list[Variant],
+    measures: Mapping[int | None, Measures],
+    heard: Mapping[int, Heard],
+    limits: Thresholds,
 ) -> list[QcReport]:
-    """The findings on every clip, and on every pair of deliveries of the same words; not stored yet."""
+    """The findings on every clip, every voice, and every pair of deliveries of the same words; not stored yet."""
     found: list[QcReport] = []
+    voices = voice_findings(_voiced(variants, measures), thresholds=limits)
     for variant in variants:
         of_clip = findings(
             measures=measures[variant.clip_id],
             text=variant.text,
             language=dialogue.language,
-            transcript=heard.get(variant.pk),
+            heard=heard.get(variant.pk),
+            thresholds=limits,
         )
-        found += [_row(dialogue, finding, variant) for finding in of_clip]
+        of_voice = [voices[variant.pk]] if variant.pk in voices else []
+        found += [_row(dialogue, finding, variant) for finding in (*of_clip, *of_voice)]
     for position, first, second in _pairs(variants):
         where = f"Line {position}, {first.label} and {second.label}: "
-        for finding in pair_findings(first=measures[first.clip_id], second=measures[second.clip_id]):
+        pair = (measures[first.clip_id], measures[second.clip_id])
+        for finding in pair_findings(first=pair[0], second=pair[1], thresholds=limits):
             found.append(_row(dialogue, finding, None, where=where, pair=[first.uid, second.uid]))
+    return found + _matched(dialogue, variants, limits)
+
+
+def _voiced(variants: Iterable[Variant], measures: Mapping[int | None, Measures]) -> list[Voiced]:
+    """Clips by the part that speaks them, without those whose voice is the very thing in which a rendition differs."""
+    return [
+        Voiced(variant.pk, variant.turn.speaker, measures[variant.clip_id])
+        for variant in variants
+        if variant.delivery.get("gender", "") in {"", variant.turn.gender}
+    ]
+
+
+def _matched(dialogue: Dialogue, variants: list[Variant], limits: Thresholds) -> list[QcReport]:
+    """Make the equally loud copies, and say of each line with several renditions whether they are."""
+    copies: dict[int | None, Rendition] = {copy.clip_id: copy for copy in _copies(dialogue)}
+    found = []
+    for position, group in groupby(variants, key=lambda variant: variant.turn.position):
+        heard = [copies.get(variant.clip_id) for variant in group]
+        levels = [copy.loudness for copy in heard if copy is not None and copy.loudness is not None]
+        if len(heard) > 1 and len(levels) == len(heard):
+            finding = finding_matched(levels=levels, thresholds=limits)
+            found.append(_row(dialogue, finding, None, where=f"Line {position}: ", line=position))
     return found
+
+
+def _copies(dialogue: Dialogue) -> list[Rendition]:
+    try:
+        return dialogue_match(dialogue=dialogue)
+    except FileNotFoundError as error:
+        raise ProviderError(
+            "The sound of a clip is gone from the storage. Restore it, then retry.",
+            cause="clip missing",
+            decision=GiveUp(),
+        ) from error
 
 
 def _pairs(variants: list[Variant]) -> Iterator[tuple[int, Variant, Variant]]:
@@ -98,8 +150,13 @@ def _row(
         value=finding.value,
         threshold=finding.threshold,
         message=where + finding.message,
-        detail={**finding.detail, **detail},
+        detail={**finding.detail, **detail, **_where(variant)},
     )
+
+
+def _where(variant: Variant | None) -> dict[str, object]:
+    """The line and rendition by name, for when the script that it belonged to is written again."""
+    return {"line": variant.turn.position, "rendition": variant.label} if variant else {}
 
 
 def _variants(dialogue: Dialogue) -> list[Variant]:
@@ -107,7 +164,7 @@ def _variants(dialogue: Dialogue) -> list[Variant]:
     return list(found.order_by("turn__position", "pk"))
 
 
-def _transcript(dialogue: Dialogue, variant: Variant, alias: str, provider: Transcriber) -> str:
+def _transcript(dialogue: Dialogue, variant: Variant, alias: str, provider: Transcriber) -> Heard:
     clip = _clip(variant)
     request = Request(
         kind="transcriber",
@@ -123,11 +180,19 @@ def _transcript(dialogue: Dialogue, variant: Variant, alias: str, provider: Tran
         audio = _audio(clip)
         answer, latency_ms = call_make(request, lambda: provider.transcribe(audio=audio, language=dialogue.language))
         with transaction.atomic():
-            call = call_settle(request, answer, latency_ms=latency_ms, result={"text": answer.text})
+            call = call_settle(request, answer, latency_ms=latency_ms, result=_written(answer))
             held = lease_extend(dialogue=dialogue, until=timezone.now() + LEASE, progress=True)
         if not held:
             raise lease_lost()
-    return str(call.result["text"])
+    return Heard(
+        text=str(call.result["text"]),
+        language=str(call.result.get("language", "")),
+        own_error=provider.own_error.get(dialogue.language),
+    )
+
+
+def _written(answer: TranscriptResult) -> dict[str, str]:
+    return {"text": answer.text} | ({"language": answer.language} if answer.language else {})
 
 
 def _clip(variant: Variant) -> Clip:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from django.db import transaction
+from django.db.models import Max
 from django.utils.translation import gettext as _
 
 from eqstudio.errors import Conflict, IllegalMove, InvalidInput
 from eqstudio.models import Event, User
 from generation.domain.lifecycle import DialogueState
-from generation.models import Dialogue, Variant
+from generation.models import Dialogue, Take, Variant
 from generation.services.lifecycle import dialogue_move
 
 MADE_AGAIN = frozenset({DialogueState.BRIEFED, DialogueState.SCRIPTED})
@@ -19,8 +20,8 @@ _JUDGED = DialogueState.IN_REVIEW.value
 def dialogue_settle(*, dialogue: Dialogue, to: DialogueState, reason: str, actor: User | None = None) -> Dialogue:
     """Move a FLAGGED dialogue on: to READY or REJECTED as it is, or back to be spoken (SCRIPTED) or written (BRIEFED) again.
 
-    Made again, it loses its clips or its script and its next take has another seed; the ledger keeps what was paid for.
-    Writes the move's Event with ``reason``. InvalidInput for an imported dialogue that is to be made again.
+    Made again, it loses its clips or its script and its next take has another seed; its earlier clips, their findings and
+    what was paid for are kept. Writes the move's Event with ``reason``. InvalidInput for an imported dialogue that is to be made again.
     """
     if dialogue.state != DialogueState.FLAGGED:
         raise IllegalMove(_("Only a flagged dialogue is decided on here. Nothing was changed."))
@@ -35,7 +36,27 @@ def dialogue_settle(*, dialogue: Dialogue, to: DialogueState, reason: str, actor
             raise Conflict(
                 _("People have judged this dialogue as it is, so it cannot be made again. Keep it or reject it.")
             )
+        _takes_keep(dialogue)
         dialogue.takes += 1
         dialogue.save(update_fields=["takes", "updated"])
         Variant.objects.filter(turn__dialogue=dialogue).update(clip=None)
     return dialogue_move(dialogue=dialogue, to=to, actor=actor, reason=reason)
+
+
+def _takes_keep(dialogue: Dialogue) -> None:
+    run = dialogue.findings.aggregate(last=Max("run"))["last"] or 0
+    voiced = Variant.objects.filter(turn__dialogue=dialogue, clip__isnull=False).select_related("turn", "clip")
+    Take.objects.bulk_create(
+        Take(
+            dialogue=dialogue,
+            variant=variant,
+            number=dialogue.takes,
+            run=run,
+            position=variant.turn.position,
+            label=variant.label,
+            text=variant.text,
+            clip=variant.clip,
+        )
+        for variant in voiced
+        if variant.clip is not None
+    )

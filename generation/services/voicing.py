@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, replace
+from random import Random
 from typing import Any
 
 from django.db import transaction
@@ -20,6 +22,10 @@ from generation.services.ledger import Request, call_find, call_make, call_settl
 from generation.services.lifecycle import dialogue_move
 from generation.services.scripting import brief_of
 from generation.services.seeds import dialogue_seed
+
+TAKE_PITCH_ST = (0.3, 0.8)
+TAKE_RATE = (0.94, 1.06)
+"""How far another take of a deterministic voice moves: to be heard, yet not another mood."""
 
 
 def clips_synthesize(*, dialogue: Dialogue) -> Dialogue:
@@ -49,7 +55,7 @@ def _speak(dialogue: Dialogue, variant: Variant, alias: str, provider: VoiceProv
         _give(variant, clip)
         return
     lease_renew(dialogue=dialogue)
-    delivery = Delivery(**variant.delivery)
+    delivery = _delivery(dialogue, variant, provider)
     gender, voice = _voice(dialogue, variant, provider)
     answer, latency_ms = call_make(
         request,
@@ -73,6 +79,7 @@ def _speak(dialogue: Dialogue, variant: Variant, alias: str, provider: VoiceProv
 
 def _request(dialogue: Dialogue, variant: Variant, alias: str, provider: VoiceProvider) -> Request:
     gender, voice = _voice(dialogue, variant, provider)
+    spoken = asdict(_delivery(dialogue, variant, provider)) if dialogue.takes else variant.delivery
     return Request(
         kind="voice",
         provider=alias,
@@ -83,13 +90,25 @@ def _request(dialogue: Dialogue, variant: Variant, alias: str, provider: VoicePr
             "gender": gender,
             "language": dialogue.language,
             "text": variant.text,
-            "delivery": variant.delivery,
+            "delivery": spoken,
         },
         seed=dialogue_seed(dialogue, "voice"),
-        prompt_hash=content_hash({"text": variant.text, "delivery": variant.delivery}),
+        prompt_hash=content_hash({"text": variant.text, "delivery": spoken}),
         dialogue=dialogue,
-        parameters={**provider.parameters(), "voice": voice, "delivery": variant.delivery},
+        parameters={**provider.parameters(), "voice": voice, "delivery": spoken},
     )
+
+
+def _delivery(dialogue: Dialogue, variant: Variant, provider: VoiceProvider) -> Delivery:
+    """How a rendition is spoken: as its script asks. Another take by a voice that always says the same is moved a little,
+    all renditions of the dialogue alike, so that what tells them apart stays.
+    """
+    asked = Delivery(**variant.delivery)
+    if not dialogue.takes or not provider.deterministic:
+        return asked
+    rng = Random(dialogue_seed(dialogue, "delivery"))  # noqa: S311 -- variety, not secrecy
+    pitch = rng.choice((-1, 1)) * rng.uniform(*TAKE_PITCH_ST)
+    return replace(asked, pitch=round(asked.pitch + pitch, 2), rate=round(asked.rate * rng.uniform(*TAKE_RATE), 3))
 
 
 def _voice(dialogue: Dialogue, variant: Variant, provider: VoiceProvider) -> tuple[str, str]:

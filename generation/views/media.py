@@ -13,7 +13,7 @@ from django.views.decorators.http import require_safe
 
 from eqstudio.blobs import blob_key, blob_open
 from eqstudio.errors import NotFound
-from generation.media import clip_for_ticket, clip_served, token_etag
+from generation.media import served_for_ticket, token_etag
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,9 +45,7 @@ class UnsatisfiableError(Exception):
 @require_safe
 def media(request: HttpRequest, token: str) -> HttpResponseBase:
     """The bytes of one clip, to the person whose page the address was made for."""
-    clip = clip_served(
-        clip=clip_for_ticket(token=token, holder=str(getattr(request.user, "uid", "")), now=timezone.now())
-    )
+    clip = served_for_ticket(token=token, holder=str(getattr(request.user, "uid", "")), now=timezone.now())
     etag = token_etag(token)
     response = _presigned(clip) or _accelerated(clip) or _served(request, clip, etag)
     if "Cache-Control" not in response:

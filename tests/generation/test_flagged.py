@@ -44,9 +44,12 @@ def test_every_clip_and_pair_has_its_findings():
         ("silence", False),
         ("clipping", False),
         ("tail", False),
+        ("language", False),
+        ("voice", False),
         ("transcript", False),
         ("distinctiveness", True),
         ("loudness match", True),
+        ("matched loudness", True),
     }
     assert QcReport.objects.filter(dialogue=dialogue, check_name="distinctiveness").count() == 2
 

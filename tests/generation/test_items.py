@@ -46,11 +46,11 @@ def test_item_view_without_audio_says_so():
     assert [variant.grade for variant in view.turn(2).variants] == [1, 2, 3, 4]
 
 
-def test_variants_by_uid_bring_their_clips_in_one_query(django_assert_num_queries):
+def test_variants_by_uid_bring_their_clips_and_copies_in_two_queries(django_assert_num_queries):
     view = item_view(dialogue=echomind_dialogue())
     uids = [variant.uid for variant in view.turns[0].variants]
 
-    with django_assert_num_queries(1):
+    with django_assert_num_queries(2):
         found = variants_by_uid(uids=[*uids, "unknown"])
         heads = {uid: blob_read(variant.clip.sha256)[:4] for uid, variant in found.items()}
 

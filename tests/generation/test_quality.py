@@ -7,8 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from generation.domain.acoustics import measure
-from generation.domain.normalise import normalise, number_spoken
-from generation.domain.quality import Thresholds, cer, finding_undecodable, findings, pair_findings, wer
+from generation.domain.normalise import normalise
+from generation.domain.numerals import number_value
+from generation.domain.quality import Heard, cer, finding_matched, finding_undecodable, findings, pair_findings, wer
+from generation.domain.thresholds import Thresholds, thresholds_read
 from tests.audio import RATE, clipped, cut_off, silence, speechlike
 
 GOOD = measure(speechlike(seconds=2), RATE)
@@ -16,18 +18,19 @@ LINE = "I am sorry, that must have been hard."
 
 
 def failed(measures, **rest):
-    checked = findings(measures=measures, **{"text": LINE, "language": "en", "transcript": LINE, **rest})
+    checked = findings(measures=measures, **{"text": LINE, "language": "en", "heard": Heard(LINE), **rest})
     return [finding.check_name for finding in checked if not finding.passed]
 
 
 def test_a_good_clip_passes_every_check():
-    checked = findings(measures=GOOD, text=LINE, language="en", transcript="I'm sorry that must've been hard")
+    checked = findings(measures=GOOD, text=LINE, language="en", heard=Heard("I'm sorry that must've been hard"))
     assert [(finding.check_name, finding.passed) for finding in checked] == [
         ("decodable", True),
         ("duration", True),
         ("silence", True),
         ("clipping", True),
         ("tail", True),
+        ("language", True),
         ("transcript", True),
     ]
 
@@ -61,28 +64,28 @@ def test_a_long_clip_names_the_upper_limit():
     [(LINE, True), ("i am sorry that must have been HARD", True), ("I am sorry that must be hard", False), ("", False)],
 )
 def test_transcript_check_allows_five_percent(heard, passed):
-    finding = findings(measures=GOOD, text=LINE, language="en", transcript=heard)[-1]
+    finding = findings(measures=GOOD, text=LINE, language="en", heard=Heard(heard))[-1]
     assert (finding.check_name, finding.passed, finding.threshold) == ("transcript", passed, 0.05)
 
 
 def test_transcript_of_a_line_without_words_is_undefined_not_perfect():
-    finding = findings(measures=GOOD, text="…", language="en", transcript="thank you")[-1]
+    finding = findings(measures=GOOD, text="…", language="en", heard=Heard("thank you"))[-1]
     assert (finding.passed, finding.value) == (False, None)
 
 
 def test_no_transcriber_means_no_transcript_check():
-    checked = findings(measures=GOOD, text=LINE, language="en", transcript=None)
+    checked = findings(measures=GOOD, text=LINE, language="en", heard=None)
     assert "transcript" not in [finding.check_name for finding in checked]
 
 
 def test_chinese_is_held_to_characters():
-    finding = findings(measures=GOOD, text="没关系，谁都会犯错。", language="zh", transcript="沒關係 誰都會犯錯")[-1]
+    finding = findings(measures=GOOD, text="没关系，谁都会犯错。", language="zh", heard=Heard("沒關係 誰都會犯錯"))[-1]
     assert (finding.passed, finding.value, finding.detail["metric"]) == (True, 0.0, "cer")
 
 
 def test_thresholds_are_a_parameter():
-    strict = Thresholds(transcript_error={"en": 0.0, "zh": 0.0})
-    finding = findings(measures=GOOD, text="没关系", language="zh", transcript="没关西", thresholds=strict)[-1]
+    strict = Thresholds(word_error=0.0, character_error=0.0)
+    finding = findings(measures=GOOD, text="没关系", language="zh", heard=Heard("没关西"), thresholds=strict)[-1]
     assert finding.passed is False
     assert finding.value == pytest.approx(1 / 3)
 
@@ -115,21 +118,44 @@ def test_cer_folds_script_digits_and_punctuation():
 
 
 @pytest.mark.parametrize(
-    ("digits", "spoken"),
+    ("run", "figures"),
     [
-        ("0", "零"),
-        ("7", "七"),
-        ("10", "十"),
-        ("42", "四十二"),
-        ("105", "一百零五"),
-        ("110", "一百一十"),
-        ("2000", "二千"),
-        ("13800", "一三八零零"),
-        ("007", "零零七"),
+        ("零", "0"),
+        ("七", "7"),
+        ("十", "10"),
+        ("四十二", "42"),
+        ("一百零五", "105"),
+        ("一百一十", "110"),
+        ("两千", "2000"),
+        ("二〇二五", "2025"),
+        ("三万五千", "35000"),
+        ("3万5千", "35000"),
+        ("一亿零三", "100000003"),
+        ("13800", "13800"),
+        ("007", "007"),
     ],
 )
-def test_numbers_are_spoken(digits, spoken):
-    assert number_spoken(digits) == spoken
+def test_chinese_numbers_become_figures(run, figures):
+    assert number_value(run) == figures
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "language"),
+    [
+        ("I’m twenty-one.", "i am 21", "en"),
+        ("Fifty percent, OKAY?", "50% ok", "en"),
+        ("ＯＫ, it costs ２０００ dollars", "okay it costs two thousand dollars", "en"),
+        ("Come at nine thirty.", "come at 9:30", "en"),
+        ("我今年二十一岁。", "我今年21歲", "zh"),
+        ("二〇二五年，百分之五十", "2025年50％", "zh"),
+        ("三点五公里", "3.5公里", "zh"),
+        ("一千二百人，三万五千元", "1,200人，3万5千元", "zh"),
+        ("（笑）她说：没关系！", "他說沒關係", "zh"),
+        ("ＡＢＣ公司", "abc公司", "zh"),
+    ],
+)
+def test_what_sounds_alike_compares_alike(one, other, language):
+    assert normalise(one, language) == normalise(other, language)
 
 
 @given(st.text(max_size=60), st.sampled_from(["en", "zh"]))

@@ -23,6 +23,7 @@ PAUSE_S = 0.22
 EDGE_S = 0.06
 SPREAD_ST = 2.0
 LEVEL_DB = -24.0
+HARMONICS = 10
 POOL = {"male": (104.0, 128.0, 117.0), "female": (196.0, 226.0, 210.0)}
 
 
@@ -65,7 +66,7 @@ def hum(text: str, voice: str, delivery: Delivery, seed: int) -> npt.NDArray[np.
     pieces = [silence]
     for words in _phrases(text):
         steps = rng.normal(0, SPREAD_ST * delivery.pitch_range, words)
-        pieces.append(_phrase(base, steps, SYLLABLE_S / delivery.rate, rng))
+        pieces.append(_phrase(base, steps, SYLLABLE_S / delivery.rate, rng, _colour(voice)))
         pieces.append(np.zeros(round(PAUSE_S / delivery.rate * RATE)))
     pieces[-1] = silence
     samples = np.concatenate(pieces)
@@ -89,14 +90,24 @@ def _phrases(text: str) -> list[int]:
     return counts or [1]
 
 
+def _colour(voice: str) -> npt.NDArray[np.float64]:
+    """The strength of the harmonics, by which one voice is known from another."""
+    rng = np.random.default_rng(int.from_bytes(hashlib.sha256(voice.encode()).digest()[:8], "big"))
+    return np.asarray(10 ** (rng.uniform(-0.6, 0.6, HARMONICS)) / np.arange(1, HARMONICS + 1))
+
+
 def _phrase(
-    base: float, steps: npt.NDArray[np.float64], syllable_s: float, rng: np.random.Generator
+    base: float,
+    steps: npt.NDArray[np.float64],
+    syllable_s: float,
+    rng: np.random.Generator,
+    colour: npt.NDArray[np.float64],
 ) -> npt.NDArray[np.float64]:
     length = max(1, round(syllable_s * RATE))
     drift = np.linspace(0.5, -0.5, steps.size * length)
     glide = np.convolve(np.repeat(steps, length), np.ones(length) / length, mode="same")
     phase = 2 * np.pi * np.cumsum(base * 2 ** ((glide + drift) / 12)) / RATE
-    voice = sum(np.sin(k * phase) / k for k in range(1, 11))
+    voice = sum(strength * np.sin(k * phase) for k, strength in enumerate(colour, start=1))
     envelope = np.tile(np.sin(np.linspace(0, np.pi, length)) ** 0.5, steps.size)
     loud = np.repeat(rng.uniform(0.7, 1.0, steps.size), length)
     return np.asarray(voice * envelope * loud)

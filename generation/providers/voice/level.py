@@ -5,19 +5,15 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-import soxr
-
 from generation.domain.acoustics import loudness
+from generation.domain.level import TARGET_LUFS, true_peak
 from generation.providers.voice.wav import PEAK_LIMIT
 
 if TYPE_CHECKING:
+    import numpy as np
     import numpy.typing as npt
 
     Samples = npt.NDArray[np.float64]
-
-TARGET_LUFS = -23.0
-OVERSAMPLING = 4
 
 
 class Levelled(NamedTuple):
@@ -36,8 +32,3 @@ def levelled(samples: Samples, rate: int, *, volume: float) -> Levelled:
     peak = true_peak(samples, rate)
     allowed = min(wanted, PEAK_LIMIT / peak)
     return Levelled(samples * allowed, 20 * math.log10(wanted / allowed))
-
-
-def true_peak(samples: Samples, rate: int) -> float:
-    """The largest magnitude between samples too, by fourfold oversampling."""
-    return float(np.abs(soxr.resample(samples, rate, OVERSAMPLING * rate)).max())

@@ -47,6 +47,7 @@ TIMBRES = {
 
 class LocalVoice(VoiceProvider):
     queue: ClassVar[Queue] = "cpu"
+    deterministic: ClassVar[bool] = True
 
     @property
     def model(self) -> str:

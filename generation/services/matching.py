@@ -1,0 +1,139 @@
+"""Copies that are equally loud: what people and models hear of a line, whatever the level it was made at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from django.db import transaction
+from django.db.models import Q
+
+from eqstudio.blobs import blob_put, blob_read
+from eqstudio.errors import StudioError
+from generation.domain.acoustics import level, loudness
+from generation.domain.level import TARGET_LUFS, TRUE_PEAK_DBTP, Loud, decibels, shared_target, true_peak
+from generation.intake import Decoded, audio_decode, playable_copy
+from generation.models import Clip, Corpus, Dialogue, Rendition, Turn
+
+SAFE_DB = 6.0
+"""Peaks between samples are hardly ever this much above the samples; only closer to the limit they are looked for."""
+
+
+def clips_match(*, turn: Turn) -> list[Rendition]:
+    """A copy of every clip of ``turn`` at one loudness: -23 LUFS, or the lower level at which none of them passes -1 dBTP.
+
+    Renditions of one line so end equally loud; the originals stay. Nothing is done while a clip is missing or too quiet to
+    be measured. A clip that has its copy keeps it, and the others join its level. Side effects per new copy: one stored
+    blob, one Rendition. FileNotFoundError when the bytes of a clip are gone.
+    """
+    clips = [variant.clip for variant in turn.variants.select_related("clip").order_by("pk")]
+    unique = list({clip.pk: clip for clip in clips if clip is not None}.values())
+    if not unique or None in clips or any(clip.loudness is None for clip in unique):
+        return []
+    there = {copy.clip_id: copy for copy in Rendition.objects.filter(clip__in=unique, kind=Rendition.Kind.MATCHED)}
+    missing = [clip for clip in unique if clip.pk not in there]
+    target = _target(missing, list(there.values()))
+    made = {clip.pk: _copy(clip, target) for clip in missing}
+    return [{**there, **made}[clip.pk] for clip in unique]
+
+
+def _target(clips: Sequence[Clip], there: Sequence[Rendition]) -> float:
+    wanted = min([TARGET_LUFS, *(copy.parameters["target"] for copy in there)])
+    near = [clip for clip in clips if _gain(clip, wanted) + clip.peak > TRUE_PEAK_DBTP - SAFE_DB]
+    loud = [Loud(clip.loudness or wanted, decibels(_true_peak(clip))) for clip in near]
+    return round(shared_target(loud, target=wanted), 2)
+
+
+def _gain(clip: Clip, target: float) -> float:
+    return target - (target if clip.loudness is None else clip.loudness)
+
+
+def _true_peak(clip: Clip) -> float:
+    decoded = _decoded(clip)
+    return true_peak(decoded.samples, decoded.rate)
+
+
+def _decoded(clip: Clip) -> Decoded:
+    return audio_decode(data=blob_read(clip.sha256), name=f"clip {clip.uid}")
+
+
+def _copy(clip: Clip, target: float) -> Rendition:
+    """The copy of ``clip`` at ``target``; another process's, if that was first."""
+    decoded = _decoded(clip)
+    gain_db = _gain(clip, target)
+    louder = replace(decoded, samples=decoded.samples * 10 ** (gain_db / 20))
+    copy = playable_copy(louder)
+    with transaction.atomic():
+        found, _created = Rendition.objects.get_or_create(
+            clip=clip,
+            kind=Rendition.Kind.MATCHED,
+            defaults={
+                "sha256": blob_put(copy.data),
+                "media_type": "audio/wav",
+                "size": len(copy.data),
+                "frames": copy.frames,
+                "sample_rate": copy.rate,
+                "channels": copy.channels,
+                "duration": copy.frames / copy.rate,
+                "loudness": loudness(louder.samples, louder.rate),
+                "peak": clip.peak + gain_db,
+                "parameters": {
+                    "target": target,
+                    "gain_db": round(gain_db, 4),
+                    "limited_db": round(TARGET_LUFS - target, 2),
+                    "true_peak_limit": TRUE_PEAK_DBTP,
+                    "from": clip.sha256,
+                },
+            },
+        )
+    return found
+
+
+def dialogue_match(*, dialogue: Dialogue) -> list[Rendition]:
+    """Equally loud copies for every turn of a dialogue that is voiced; see ``clips_match``."""
+    return [copy for turn in dialogue.turns.all() for copy in clips_match(turn=turn)]
+
+
+class Filled(NamedTuple):
+    """What filling in did for one dialogue; ``reason`` says why it could not."""
+
+    dialogue: Dialogue
+    copies: int
+    measured: int
+    reason: str
+
+
+def corpus_match(*, corpus: Corpus | None = None) -> Iterator[Filled]:
+    """Make the copies, and take the measures, that older clips lack: dialogue by dialogue, of one corpus or of all.
+
+    Stopped anywhere, the next call goes on with what is still missing. Side effects: those of ``clips_match``; the RMS of
+    clips that have none is filled in.
+    """
+    without = Clip.objects.filter(loudness__isnull=False).exclude(renditions__kind=Rendition.Kind.MATCHED)
+    lacking = Clip.objects.filter(Q(pk__in=without.values("pk")) | Q(rms=None))
+    found = Dialogue.objects.filter(turns__variants__clip__in=lacking.values("pk")).distinct().order_by("pk")
+    for pk in list((found.filter(corpus=corpus) if corpus else found).values_list("pk", flat=True)):
+        yield _fill(Dialogue.objects.get(pk=pk))
+
+
+def _fill(dialogue: Dialogue) -> Filled:
+    before, measured, reason = _copies(dialogue), 0, ""
+    try:
+        for clip in Clip.objects.filter(variants__turn__dialogue=dialogue, rms=None).distinct():
+            decoded = _decoded(clip)
+            measured += Clip.objects.filter(pk=clip.pk, rms=None).update(rms=level(decoded.samples))
+        dialogue_match(dialogue=dialogue)
+    except FileNotFoundError:
+        reason = "The sound of a clip is gone from the storage."
+    except StudioError as error:
+        reason = error.message
+    return Filled(dialogue, _copies(dialogue) - before, measured, reason)
+
+
+def _copies(dialogue: Dialogue) -> int:
+    return (
+        Rendition.objects.filter(clip__variants__turn__dialogue=dialogue, kind=Rendition.Kind.MATCHED)
+        .distinct()
+        .count()
+    )
