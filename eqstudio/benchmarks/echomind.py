@@ -263,6 +263,8 @@ def _trials(item: ItemView, variant: VariantView, rng: Random) -> list[Trial]:
     for question in item.extras.get("questions", ()):
         options = sorted(question["options"])
         rng.shuffle(options)
+        if variant.label not in question["answers"]:  # written for another delivery: it has no answer to this one
+            continue
         trials.append(
             Trial(
                 key=KEY + question["key"],

@@ -57,7 +57,7 @@ class EchoMindImporter(Importer):
             return
         audio = FileIndex(file.parent)
         questions: Questions = {}
-        for mcq in sorted((file.parent / "MCQ").rglob("*.json")) if (file.parent / "MCQ").is_dir() else []:
+        for mcq in sorted((file.parent / "MCQ").rglob("*.json"), key=lambda found: (KINDS[0] not in found.stem, found)):
             yield from _questions(mcq, mcq.relative_to(root).as_posix(), questions)
         for number, record in enumerate(records, start=1):
             where = _("record %(number)d") % {"number": number}

@@ -19,9 +19,10 @@ from annotation.services.exports import export_key
 from annotation.tasks import annotation_sweep
 from eqstudio.blobs import StorageFull, blob_read
 from eqstudio.errors import InvalidInput, UnknownAlias
-from generation.models import Clip
+from generation.models import Clip, Dialogue
+from generation.services import corpus_import
 from tests.annotation.factories import judged_round, lease, round_with, split_of
-from tests.generation.factories import emosbench_dialogue
+from tests.generation.factories import CorpusFactory, echomind_dialogue, emosbench_dialogue, speecheq_dialogue
 
 pytestmark = pytest.mark.django_db
 
@@ -217,3 +218,27 @@ def test_the_sweep_ends_leases_that_are_over():
 
     found.refresh_from_db()
     assert found.state == "expired"
+
+
+@pytest.mark.parametrize("make", [speecheq_dialogue, emosbench_dialogue, echomind_dialogue])
+def test_what_was_exported_comes_in_again_as_it_was(tmp_path, make):
+    split = split_of(items=2, make=make)
+    split_export(split=split, format="huggingface", output=tmp_path / "out")
+
+    report = corpus_import(corpus=CorpusFactory(), path=tmp_path / "out", format="huggingface")
+
+    assert report.as_dict() == {"created": 2, "skipped": 0, "refused": []}
+    there = Dialogue.objects.filter(corpus=split.corpus).order_by("title")
+    here = Dialogue.objects.exclude(corpus=split.corpus).order_by("title")
+    assert (len(there), len(here)) == (2, 2)
+    assert [_told(dialogue) for dialogue in here] == [_told(dialogue) for dialogue in there]
+
+
+def _told(dialogue):
+    fields = ("benchmark", "category", "language", "source", "valence", "title", "scenario", "extras", "template_key")
+    lines = [
+        (turn.position, turn.role, turn.speaker, turn.speaker_name, turn.gender)
+        + tuple((v.label, v.text, v.tone, v.intended_grade, v.clip_id) for v in turn.variants.order_by("pk"))
+        for turn in dialogue.turns.all()
+    ]
+    return [getattr(dialogue, field) for field in fields], lines
