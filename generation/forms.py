@@ -13,7 +13,9 @@ from eqstudio.errors import StudioError
 from generation.domain.lifecycle import DialogueState
 from generation.models import LANGUAGES, Corpus
 from generation.providers import text_providers, transcribers, voice_providers
-from generation.services import BriefInput, briefs_wanted
+from generation.services import BriefInput, Budget, briefs_wanted
+from generation.services.batches import thresholds_check
+from generation.threshold_fields import PREFIX, limit_fields, limits_given
 from generation.words import category_label
 
 MOST_PER_CATEGORY = 500
@@ -73,6 +75,7 @@ class BatchForm(forms.Form):
             field = self.fields[name]
             if isinstance(field, forms.ChoiceField):
                 field.choices = pairs
+        self.fields.update(limit_fields())
         names = Corpus.objects.values_list("name", flat=True)
         self.corpora = list(names)
         self.fields["corpus"].widget.attrs["list"] = "corpora-known"
@@ -93,10 +96,15 @@ class BatchForm(forms.Form):
             )
             return cleaned
         try:
+            cleaned["thresholds"] = thresholds_check(limits_given(cleaned)).changed()
             cleaned["briefs"] = self._briefs(cleaned, mine)
         except StudioError as error:
             self.add_error(None, error.message)
         return cleaned
+
+    def limits(self) -> list[forms.BoundField]:
+        """The thresholds, for a part of the page of their own."""
+        return [self[name] for name in self.fields if name.startswith(PREFIX)]
 
     def _briefs(self, cleaned: dict[str, Any], categories: list[str]) -> list[BriefInput]:
         return [
@@ -116,6 +124,26 @@ class BatchForm(forms.Form):
                 categories=categories,
             )
         ]
+
+
+class BudgetForm(forms.Form):
+    """What a batch may take."""
+
+    max_calls = forms.IntegerField(label=_("Calls at most"), required=False, min_value=1)
+    max_tokens = forms.IntegerField(label=_("Tokens at most"), required=False, min_value=1)
+    max_cost = forms.DecimalField(
+        label=_("US dollars at most"),
+        required=False,
+        min_value=0.0001,
+        max_digits=12,
+        decimal_places=6,
+        help_text=_("Only what has a price in the settings is counted."),
+    )
+
+    def budget(self) -> Budget:
+        """The limits as they were put in; an empty field is no limit."""
+        told = self.cleaned_data
+        return Budget(calls=told["max_calls"], tokens=told["max_tokens"], cost=told["max_cost"])
 
 
 class CorpusForm(forms.Form):

@@ -2,7 +2,7 @@
 
 from django.urls import include, path
 
-from generation.views import batches, corpora, providers
+from generation.views import batches, corpora, providers, shortcuts
 
 urlpatterns = [
     path("corpora/", corpora.corpora, name="corpora"),
@@ -12,7 +12,10 @@ urlpatterns = [
     path("batches/", batches.batches, name="batches"),
     path("batches/new/", batches.batch_new, name="batch_new"),
     path("batches/<str:uid>/", batches.batch, name="batch"),
+    path("corpora/<str:uid>/shortcuts/", shortcuts.corpus_shortcuts, name="corpus_shortcuts"),
+    path("batches/<str:uid>/shortcuts/", shortcuts.batch_shortcuts, name="batch_shortcuts"),
     path("batches/<str:uid>/cancel/", batches.batch_off, name="batch_cancel"),
+    path("batches/<str:uid>/budget/", batches.batch_budget, name="batch_budget"),
     path("batches/<str:uid>/retry/", batches.batch_retry, name="batch_retry"),
     path("providers/", providers.providers, name="providers"),
     path("providers/<str:kind>/<str:alias>/check/", providers.provider_ask, name="provider_check"),

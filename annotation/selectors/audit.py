@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from annotation.domain.leakage import CUES, cue_accuracy, repeated, shared, text_key
+from annotation.domain.leakage import repeated, shared, text_key
 from annotation.models import Split
-from eqstudio.benchmarks import benchmark_get
-from generation.models import Dialogue, Variant
+from generation.models import Dialogue
+from generation.selectors import shortcuts_found
 
 _CHUNK = 200
 Keys = list[tuple[str, str]]
-Measures = dict[str, float | None]
 
 
 def split_audit(*, split: Split, against: Split | None = None) -> dict[str, Any]:
@@ -74,21 +73,17 @@ def _clips(dialogue: Dialogue) -> Iterator[str]:
 
 
 def _shortcuts(split: Split) -> list[dict[str, Any]]:
-    labels = benchmark_get(split.benchmark).shortcut_pairs
-    if labels is None:
-        return []
-    pairs = list(_pairs(split, labels))
-    return [{"cue": cue.name, "pairs": len(pairs), "accuracy": cue_accuracy(pairs, cue).as_dict()} for cue in CUES]
-
-
-def _pairs(split: Split, labels: tuple[str, str]) -> Iterator[tuple[Measures, Measures]]:
-    rows = Variant.objects.filter(
-        turn__dialogue__split_items__split=split, label__in=labels, clip__isnull=False
-    ).values_list("turn_id", "label", "clip__loudness", "clip__duration", "clip__pitch")
-    turns: dict[int, dict[str, Measures]] = {}
-    for turn, label, loudness, duration, pitch in rows.iterator():
-        turns.setdefault(turn, {})[label] = {"loudness": loudness, "duration": duration, "pitch": pitch}
-    right, wrong = labels
-    for found in turns.values():
-        if right in found and wrong in found:
-            yield found[right], found[wrong]
+    """The guard's rules over the clips as they were made. ``cue`` is the choice that does better, ``measure`` what it goes by."""
+    dialogues = Dialogue.objects.filter(split_items__split=split)
+    return [
+        {
+            "cue": rule.direction,
+            "measure": rule.cue,
+            "pairs": found.guard.pairs,
+            "accuracy": rule.accuracy.as_dict(),
+            "warns": rule.warns,
+        }
+        for found in shortcuts_found(dialogues=dialogues)
+        for rule in found.guard.rules
+        if found.guard.pairs
+    ]

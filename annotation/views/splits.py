@@ -29,15 +29,10 @@ from eqstudio.errors import Conflict, InvalidInput, NotFound, StudioError
 from eqstudio.estimates import Estimate
 from generation.models import LANGUAGES
 from generation.views.guards import curating, person
+from generation.views.shortcuts import rule_row
 from generation.words import category_label
 
 PER_PAGE = 50
-CHANCE = 0.5
-CUE_LABELS = {
-    "quieter": gettext_lazy("always the quieter one"),
-    "longer": gettext_lazy("always the longer one"),
-    "lower pitch": gettext_lazy("always the one with the lower pitch"),
-}
 CHECK_LABELS = {
     "texts": gettext_lazy("Dialogues with the same words"),
     "titles": gettext_lazy("Dialogues with the same title"),
@@ -145,16 +140,9 @@ def split_audit_part(request: HttpRequest, uid: str) -> HttpResponse:
     """The audit, fetched by the page because it reads every item."""
     found = split_for(person(request), uid)
     audit = split_audit(split=found)
-    shortcuts = [_shortcut(row) for row in audit["shortcuts"]]
+    shortcuts = [rule_row(row["cue"], Estimate(**row["accuracy"]), warns=row["warns"]) for row in audit["shortcuts"]]
     checks = [{**check, "label": CHECK_LABELS.get(check["name"], check["message"])} for check in audit["checks"]]
     return render(request, "annotation/split_audit.html", {"checks": checks, "shortcuts": shortcuts})
-
-
-def _shortcut(row: dict[str, Any]) -> dict[str, Any]:
-    """A cue gives the key away when chance lies outside the interval of its accuracy."""
-    estimate = Estimate(**row["accuracy"])
-    tells = estimate.lo is not None and estimate.hi is not None and not estimate.lo <= CHANCE <= estimate.hi
-    return {"cue": CUE_LABELS.get(row["cue"], row["cue"]), "pairs": row["pairs"], "estimate": estimate, "tells": tells}
 
 
 @require_safe

@@ -31,18 +31,21 @@ _CLOSE = 1e-8
 
 @dataclass(frozen=True)
 class Cue:
-    """A measure, and what a rule that follows it says: choose the clip with less of it, or with more."""
+    """A measure, and what a rule that follows it says: choose the clip with less of it, or with more. ``usual`` is the
+    one that is named when neither does better.
+    """
 
     name: str
     less: str
     more: str
+    usual: str
 
 
 CUES = (
-    Cue("loudness", "quieter", "louder"),
-    Cue("duration", "shorter", "longer"),
-    Cue("pitch", "lower pitch", "higher pitch"),
-    Cue("centroid", "darker", "brighter"),
+    Cue("loudness", "quieter", "louder", usual="quieter"),
+    Cue("duration", "shorter", "longer", usual="longer"),
+    Cue("pitch", "lower pitch", "higher pitch", usual="lower pitch"),
+    Cue("centroid", "darker", "brighter", usual="darker"),
 )
 TOGETHER = "together"
 
@@ -116,10 +119,11 @@ def cue_rule(pairs: Sequence[Pair], cue: Cue) -> Rule:
     differences = [pair.difference(cue.name) for pair in pairs]
     told = [difference for difference in differences if difference]
     if not told:
-        return Rule(cue.name, cue.less, Estimate.undefined("no pair differs in this measure"))
+        return Rule(cue.name, cue.usual, Estimate.undefined("no pair differs in this measure"))
     less = sum(difference < 0 for difference in told)
     more = len(told) - less
-    return Rule(cue.name, cue.less if less >= more else cue.more, _share(max(less, more), len(told)))
+    better = cue.usual if less == more else cue.less if less > more else cue.more
+    return Rule(cue.name, better, _share(max(less, more), len(told)))
 
 
 def model_accuracy(pairs: Sequence[Pair], *, seed: int = 0) -> Estimate:

@@ -12,11 +12,13 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from eqstudio.errors import StudioError
-from generation.forms import BatchForm
+from generation.domain.thresholds import thresholds_read
+from generation.forms import BatchForm, BudgetForm
 from generation.models import Batch, Dialogue
 from generation.selectors import batch_for, batch_progress, batches_listed
-from generation.services import batch_cancel, batch_top_up, corpus_ensure, dialogues_retry
+from generation.services import Budget, batch_cancel, batch_top_up, budget_set, corpus_ensure, dialogues_retry
 from generation.tasks import production_sweep_now
+from generation.threshold_fields import limit_rows
 from generation.views.guards import curating, person
 
 PER_PAGE = 50
@@ -35,18 +37,26 @@ def batches(request: HttpRequest) -> HttpResponse:
 def batch_new(request: HttpRequest) -> HttpResponse:
     """Ask for dialogues; the worker begins as soon as the batch is saved."""
     form = BatchForm(request.POST or None, initial={"corpus": request.GET.get("corpus", "")})
-    if request.method == "POST" and form.is_valid():
+    budget = BudgetForm(request.POST or None)
+    if request.method == "POST" and form.is_valid() and budget.is_valid():
         try:
             corpus = corpus_ensure(name=form.cleaned_data["corpus"], actor=person(request))
-            made = batch_top_up(corpus=corpus, wanted=form.cleaned_data["briefs"], actor=person(request))
+            made = batch_top_up(
+                corpus=corpus,
+                wanted=form.cleaned_data["briefs"],
+                actor=person(request),
+                thresholds=form.cleaned_data["thresholds"],
+            )
         except StudioError as error:
             form.add_error("corpus" if error.field == "name" else None, error.message)
         else:
             if made is not None:
+                if budget.budget() != Budget():
+                    budget_set(batch=made, budget=budget.budget(), actor=person(request))
                 production_sweep_now()
                 return redirect("batch", made.uid)
             form.add_error(None, _("The corpus holds all of these already. Raise the number, or choose another seed."))
-    return render(request, "generation/batch_new.html", {"form": form})
+    return render(request, "generation/batch_new.html", {"form": form, "budget": budget})
 
 
 @require_safe
@@ -61,7 +71,30 @@ def batch(request: HttpRequest, uid: str) -> HttpResponse:
     }
     if getattr(request, "htmx", False):
         return render(request, "generation/batch_progress.html", context)
-    return render(request, "generation/batch.html", {**context, "briefs": found.briefs.all()})
+    budget = BudgetForm(initial={name: getattr(found, name) for name in BudgetForm.base_fields})
+    limits = limit_rows(thresholds_read(found.thresholds))
+    whole = {**context, "briefs": found.briefs.all(), "budget": budget, "limits": limits}
+    return render(request, "generation/batch.html", whole)
+
+
+@require_POST
+@curating
+def batch_budget(request: HttpRequest, uid: str) -> HttpResponse:
+    """Give a batch other limits; a stopped one goes on if they leave it room."""
+    found = batch_for(person(request), uid)
+    form = BudgetForm(request.POST)
+    if not form.is_valid():
+        for field, problems in form.errors.items():
+            messages.error(request, f"{form.fields[field].label}: {' '.join(map(str, problems))}")
+        return redirect("batch", uid)
+    changed = budget_set(batch=found, budget=form.budget(), actor=person(request))
+    if changed.stopped_at:
+        why = {"why": changed.stopped_reason}
+        messages.warning(request, _("The limits are kept, but they are used up already: %(why)s") % why)
+    else:
+        messages.success(request, _("The limits are kept."))
+        production_sweep_now()
+    return redirect("batch", uid)
 
 
 @require_POST

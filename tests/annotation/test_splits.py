@@ -14,7 +14,7 @@ from annotation.services import split_freeze
 from eqstudio.errors import InvalidInput
 from generation.models import Clip, Dialogue, Variant
 from tests.annotation.factories import judged_round, split_of
-from tests.generation.factories import CorpusFactory, clip_make, emosbench_dialogue, speecheq_dialogue
+from tests.generation.factories import CorpusFactory, clip_make, echomind_dialogue, emosbench_dialogue, speecheq_dialogue
 
 pytestmark = pytest.mark.django_db
 
@@ -212,10 +212,11 @@ def test_audit_measures_how_often_a_cue_finds_the_key():
         "reason": None,
     }
     assert shortcuts["longer"]["reason"] == "no pair differs in this measure"
+    assert shortcuts["together"]["n"] == 4
 
 
 def test_a_benchmark_without_pairs_has_no_shortcuts():
-    assert split_audit(split=split_of(items=1, make=emosbench_dialogue))["shortcuts"] == []
+    assert split_audit(split=split_of(items=1, make=echomind_dialogue))["shortcuts"] == []
 
 
 def test_the_commands_freeze_and_audit(capsys, tmp_path):

@@ -26,4 +26,7 @@ class Command(StudioCommand):
                 f"  {check['name']:<28} {'none' if check['passed'] else check['found']}  {check['message']}"
             )
         for shortcut in result["shortcuts"]:
-            self.stdout.write(f"  always the {shortcut['cue']:<17} {figure(Estimate(**shortcut['accuracy']))}")
+            rule = "all measures together" if shortcut["cue"] == "together" else f"always the {shortcut['cue']}"
+            self.stdout.write(
+                f"  {rule:<28} {figure(Estimate(**shortcut['accuracy']))}{'  WARNING' if shortcut['warns'] else ''}"
+            )

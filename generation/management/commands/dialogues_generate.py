@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import time
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from django.conf import settings
+from django.db.models import QuerySet
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from eqstudio.benchmarks import benchmark_get, benchmarks
 from eqstudio.errors import InvalidInput
 from eqstudio.management.base import StudioCommand
+from generation.domain.thresholds import NAMES
 from generation.models import Dialogue
 from generation.providers import text_providers, transcribers, voice_providers
+from generation.selectors import Spent, batches_open, batches_spent
 from generation.services import (
     BriefInput,
+    Budget,
     batch_top_up,
     briefs_wanted,
+    budget_set,
     corpus_ensure,
     dialogues_of,
     dialogues_run,
@@ -24,6 +31,8 @@ from generation.services import (
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
+
+LOOK_S = 1.0
 
 
 class Command(StudioCommand):
@@ -42,7 +51,18 @@ class Command(StudioCommand):
         parser.add_argument("--voice", default="local", help=f"who speaks: {', '.join(voice_providers)}")
         parser.add_argument("--transcriber", default="local", help=f"who listens: {', '.join(transcribers)}")
         parser.add_argument("--name", default="", help="the corpus; the benchmark's name if not given")
+        parser.add_argument(
+            "--threshold",
+            action="append",
+            default=[],
+            metavar="NAME=NUMBER",
+            help=f"where a quality check fails, if not at the default; one of: {', '.join(NAMES)}",
+        )
         parser.add_argument("--seed", type=int, default=0, help="another seed makes other dialogues")
+        parser.add_argument("--connections", type=int, default=settings.CONNECTIONS, help="provider calls at once")
+        parser.add_argument("--max-calls", type=int, help="stop after so many calls; a higher number goes on")
+        parser.add_argument("--max-tokens", type=int, help="stop when so many tokens are used")
+        parser.add_argument("--max-cost", type=Decimal, help="stop when so many US dollars are spent")
 
     def handle(self, *args: Any, **options: Any) -> None:
         self.shows_progress = not options["json"]
@@ -65,29 +85,72 @@ class Command(StudioCommand):
         wanted = briefs_wanted(like=like, categories=options["category"])
         corpus = corpus_ensure(name=options["name"] or options["benchmark"])
         batch = batch_top_up(corpus=corpus, wanted=wanted)
-        ids = dialogues_of(corpus=corpus, wanted=wanted)
-        self._work(ids)
-        rows = Dialogue.objects.filter(pk__in=ids)
-        failed = rows.filter(state="failed").values("uid", "category", "error_cause", "error")
+        dialogues = dialogues_of(corpus=corpus, wanted=wanted)
+        self._limit(dialogues, options)
+        self._work(dialogues, options["connections"])
+        failed = dialogues.filter(state="failed").values("uid", "category", "error_cause", "error")
+        spent = batches_spent(dialogues=dialogues)
         return {
             "corpus": corpus.name,
             "batch": batch.uid if batch else None,
             "added": sum(brief.count for brief in batch.briefs.all()) if batch else 0,
-            "dialogues": len(ids),
-            "states": dict(Counter(rows.values_list("state", flat=True))),
+            "dialogues": dialogues.count(),
+            "states": spent.states,
             "failed": list(failed),
+            "calls": spent.calls,
+            "cost": spent.cost,
+            "stopped": list(spent.stopped),
         }
 
-    def _work(self, ids: list[int]) -> None:
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    def _limit(self, dialogues: QuerySet[Dialogue], options: dict[str, Any]) -> None:
+        """Give the unfinished batches among these the limits that were asked for, if any were."""
+        budget = Budget(calls=options["max_calls"], tokens=options["max_tokens"], cost=options["max_cost"])
+        if budget != Budget():
+            for batch in batches_open(dialogues=dialogues):
+                budget_set(batch=batch, budget=budget)
+
+    def _work(self, dialogues: QuerySet[Dialogue], connections: int) -> None:
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[spent]}"),
+        )
         with Progress(*columns, console=Console(stderr=True), disable=not self.shows_progress) as progress:
-            task = progress.add_task("dialogues", total=len(ids))
-            dialogues_run(ids=ids, told=lambda _id: progress.advance(task))
+            task = progress.add_task("dialogues", total=dialogues.count(), spent="")
+            looked = 0.0
+
+            def told(_id: int) -> None:
+                nonlocal looked
+                progress.advance(task)
+                if self.shows_progress and time.monotonic() - looked > LOOK_S:
+                    looked = time.monotonic()
+                    progress.update(task, spent=_in_short(batches_spent(dialogues=dialogues)))
+
+            dialogues_run(ids=dialogues, told=told, connections=connections)
 
     def report(self, result: dict[str, Any]) -> None:
         states = ", ".join(f"{count} {state}" for state, count in sorted(result["states"].items()))
         self.stdout.write(
             f"Corpus {result['corpus']}: {result['dialogues']} dialogues ({states}), {result['added']} of them new."
         )
+        if result["cost"] is not None:
+            self.stdout.write(f"  {result['calls']} calls, {result['cost']:.4f} US dollars.")
+        for reason in result["stopped"]:
+            self.stdout.write(f"  Stopped: {reason} With a higher limit the same command goes on.")
         for failure in result["failed"]:
             self.stdout.write(f"  {failure['uid']} {failure['category']}: {failure['error_cause']}: {failure['error']}")
+
+
+def _thresholds(given: list[str]) -> dict[str, Any]:
+    return {name: number for name, _equals, number in (each.partition("=") for each in given)}
+
+
+def _in_short(spent: Spent) -> str:
+    """Where the dialogues are, and what they cost so far and will have cost in the end."""
+    where = " ".join(f"{count} {state}" for state, count in sorted(spent.states.items()))
+    cost = (
+        f" ${spent.cost:.2f}" + (f" of ${spent.cost_expected:.2f}" if spent.cost_expected else "") if spent.cost else ""
+    )
+    return f"{where}{cost}"
