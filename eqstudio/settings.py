@@ -7,15 +7,14 @@ import os
 from pathlib import Path
 from typing import Any
 
-import structlog
 from csp.constants import NONCE, NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.translation import gettext_lazy as _
 from environs import FileAwareEnv, validate
-from structlog.typing import Processor
 
 from eqstudio.broker import FILES, broker_files, broker_socket
 from eqstudio.limits import limits_checked, prices_checked
+from eqstudio.logs import logging_configured
 from eqstudio.settings_vendors import vendor_details_read, vendors_read
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -204,6 +203,13 @@ CACHES = {
 
 # Files: content-addressed clips in a folder, or in an S3-compatible store when AWS_STORAGE_BUCKET_NAME is set.
 MEDIA_ROOT = DATA_DIR / "media"
+UPLOAD_MAX_BYTES = env.int("EQSTUDIO_UPLOAD_MAX_MB", 2000, validate=validate.Range(min=1, max=50_000)) * 10**6
+DATA_UPLOAD_MAX_NUMBER_FILES = 2000
+FILE_UPLOAD_HANDLERS = [
+    "eqstudio.uploads.CappedUpload",
+    "django.core.files.uploadhandler.MemoryFileUploadHandler",
+    "django.core.files.uploadhandler.TemporaryFileUploadHandler",
+]
 AWS_STORAGE_BUCKET_NAME = env.str("AWS_STORAGE_BUCKET_NAME", "")
 AWS_S3_ENDPOINT_URL = env.str("AWS_S3_ENDPOINT_URL", None)
 AWS_S3_REGION_NAME = env.str("AWS_S3_REGION_NAME", None)
@@ -352,44 +358,7 @@ LOG_LEVEL = env.str(
 LOG_FORMAT = env.str(
     "EQSTUDIO_LOG_FORMAT", "json" if PRODUCTION else "plain", validate=validate.OneOf(["json", "plain"])
 )
-_shared_processors: list[Processor] = [
-    structlog.contextvars.merge_contextvars,
-    structlog.stdlib.add_log_level,
-    structlog.stdlib.add_logger_name,
-    structlog.processors.TimeStamper(fmt="iso", utc=True),
-]
-_renderers: list[Processor] = (
-    [structlog.processors.format_exc_info, structlog.processors.JSONRenderer(ensure_ascii=False)]
-    if LOG_FORMAT == "json"
-    else [structlog.dev.ConsoleRenderer(colors=False)]
-)
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {
-        "structured": {
-            "()": structlog.stdlib.ProcessorFormatter,
-            "processors": [structlog.stdlib.ProcessorFormatter.remove_processors_meta, *_renderers],
-            "foreign_pre_chain": _shared_processors,
-        }
-    },
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "structured"}},
-    "root": {"handlers": ["console"], "level": LOG_LEVEL},
-    "loggers": {
-        "httpx": {"level": "WARNING"},
-        "httpx2": {"level": "WARNING"},
-        "django_structlog": {"level": "WARNING"},
-    },
-}
-structlog.configure(
-    processors=[
-        *_shared_processors,
-        structlog.processors.StackInfoRenderer(),
-        structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
-    ],
-    logger_factory=structlog.stdlib.LoggerFactory(),
-    cache_logger_on_first_use=True,
-)
+LOGGING = logging_configured(level=LOG_LEVEL, as_json=LOG_FORMAT == "json")
 SENTRY_DSN = env.str("SENTRY_DSN", "")
 if SENTRY_DSN:
     try:

@@ -11,8 +11,8 @@ from django.utils import timezone
 from eqstudio.jobs import cpu_task, gpu_task, io_task
 from generation.models import Dialogue
 from generation.providers.base import Queue
-from generation.selectors import dialogues_due
-from generation.services import dialogue_reserve, dialogue_step, leases_reclaim, slots_reclaim, step_queue
+from generation.selectors import dialogues_due, uploads_due
+from generation.services import dialogue_reserve, dialogue_step, leases_reclaim, slots_reclaim, step_queue, upload_run
 
 
 @io_task
@@ -49,6 +49,20 @@ def production_sweep() -> None:
     slots_reclaim(now=now)
     for dialogue in dialogues_due(now=now):
         dialogue_enqueue(dialogue)
+    for upload_id in uploads_due(now=now):
+        upload_enqueue(upload_id)
+
+
+@cpu_task
+def upload_step(upload_id: int) -> None:
+    """Read an upload on for a few minutes."""
+    if upload_run(upload_id=upload_id, now=timezone.now()).more:
+        upload_enqueue(upload_id)
+
+
+def upload_enqueue(upload_id: int) -> None:
+    """Give an upload to a worker once this transaction is committed; one that runs already loses nothing by it."""
+    transaction.on_commit(partial(upload_step.delay, upload_id), robust=True)
 
 
 def production_sweep_now() -> None:

@@ -2,11 +2,13 @@
 
 from django.urls import include, path
 
-from generation.views import batches, corpora, providers, shortcuts
+from generation.views import batches, corpora, providers, shortcuts, uploads
 
 urlpatterns = [
     path("corpora/", corpora.corpora, name="corpora"),
     path("corpora/<str:uid>/", corpora.corpus, name="corpus"),
+    path("corpora/<str:uid>/upload/", uploads.corpus_upload, name="corpus_upload"),
+    path("uploads/<str:uid>/", uploads.upload, name="upload"),
     path("dialogues/<str:uid>/", corpora.dialogue, name="dialogue"),
     path("dialogues/<str:uid>/decide/", corpora.dialogue_decide, name="dialogue_decide"),
     path("batches/", batches.batches, name="batches"),

@@ -1,6 +1,7 @@
 """A table of audio with transcripts: one row is one recording, its file named by a path beside the table.
 
-``metadata.csv`` or any other CSV, TSV or JSONL; a folder may hold several. Recorded speech unless a row says otherwise.
+``metadata.csv`` or any other CSV, TSV or JSONL; a folder may hold several. Recorded speech unless a row says otherwise. A
+folder without a table is taken file by file, each with the words in the ``.txt`` of its name, or without words.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ from django.utils.translation import gettext as _
 
 from eqstudio.errors import InvalidInput
 from generation.importers.base import DialogueRow, Importer, Refusal, RowRefused
-from generation.importers.files import file_inside
+from generation.importers.files import AUDIO_ENDINGS, file_inside
 from generation.importers.flat import COLUMNS, flat_dialogue, value_of
 from generation.importers.tables import Row, rows_read
 
+MAX_WORDS_BYTES = 64 * 1024
 TABLES = (".csv", ".tsv", ".jsonl", ".ndjson")
 
 
@@ -24,17 +26,39 @@ class AudioImporter(Importer):
 
     def discover(self, path: Path) -> Iterator[DialogueRow | Refusal]:
         tables = tables_in(path)
-        if not tables:
+        loose = [] if tables or not path.is_dir() else audio_in(path)
+        if not tables and not loose:
             raise InvalidInput(
-                _("%(path)s holds no table: expected a CSV, TSV or JSONL file with the columns audio and text.")
+                _(
+                    "%(path)s holds no table and no audio: expected a CSV, TSV or JSONL file with the columns audio and text, "
+                    "or audio files."
+                )
                 % {"path": path},
                 field="path",
             )
         root = path if path.is_dir() else path.parent
+        for file in loose:
+            yield self._loose(root, file)
         for table in tables:
             name = table.relative_to(root).as_posix()
             for row in rows_read(table, name):
                 yield row if isinstance(row, Refusal) else self._dialogue(root, table, name, row)
+
+    def _loose(self, root: Path, file: Path) -> DialogueRow | Refusal:
+        name = file.relative_to(root).as_posix()
+        try:
+            return flat_dialogue(
+                {"text": _words_beside(file), "title": file.stem},
+                path=name,
+                row="",
+                key=name,
+                audio=file_inside(root, name),
+                defaults=self.defaults,
+                source=self.source,
+                wordless=True,
+            )
+        except RowRefused as refused:
+            return Refusal(path=name, row="", reason=refused.reason)
 
     def _dialogue(self, root: Path, table: Path, name: str, row: Row) -> DialogueRow | Refusal:
         try:
@@ -60,6 +84,19 @@ def _named(row: Row) -> str:
             % {"columns": ", ".join(COLUMNS["audio"])}
         )
     return named
+
+
+def _words_beside(file: Path) -> str:
+    words = file.with_suffix(".txt")
+    if not words.is_file():
+        return ""
+    with words.open("rb") as handle:
+        return handle.read(MAX_WORDS_BYTES).decode("utf-8-sig", errors="surrogateescape").strip()
+
+
+def audio_in(path: Path) -> list[Path]:
+    """The audio files of a folder by their endings, in a stable order."""
+    return sorted(file for file in path.rglob("*") if file.suffix.lower() in AUDIO_ENDINGS and file.is_file())
 
 
 def tables_in(path: Path) -> list[Path]:

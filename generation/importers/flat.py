@@ -64,14 +64,18 @@ def flat_dialogue(
     audio: Audio,
     defaults: Mapping[str, str],
     source: str,
+    wordless: bool = False,
 ) -> DialogueRow:
-    """A row as a dialogue of one line. RowRefused says which column is missing or not understood."""
+    """A row as a dialogue of one line. RowRefused says which column is missing or not understood.
+
+    ``wordless`` lets it in without a transcript; it is then flagged until somebody decides.
+    """
 
     def get(name: str) -> str:
         return value_of(values, name, defaults)
 
     text = get("text")
-    if not text:
+    if not text and not wordless:
         raise RowRefused(
             _("The transcript is missing. Expected a column called one of: %(columns)s.")
             % {"columns": ", ".join(COLUMNS["text"])}

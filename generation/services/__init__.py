@@ -6,7 +6,7 @@ from generation.services.checking import qc_imported, qc_run
 from generation.services.corpora import corpus_create, corpus_ensure
 from generation.services.flagged import dialogue_settle
 from generation.services.gates import Busy, slots_reclaim
-from generation.services.generating import batch_top_up, briefs_wanted, dialogues_of, dialogues_run, ids_of
+from generation.services.generating import batch_top_up, briefs_wanted, dialogues_of, dialogues_run
 from generation.services.importing import ImportReport, corpus_import, import_check
 from generation.services.leases import dialogue_reserve, leases_reclaim
 from generation.services.lifecycle import dialogue_move
@@ -14,6 +14,7 @@ from generation.services.matching import Filled, clips_match, corpus_match, dial
 from generation.services.production import Step, dialogue_advance, dialogue_step, step_queue
 from generation.services.provider_checks import ProviderState, provider_check, providers_check
 from generation.services.scripting import script_generate
+from generation.services.uploading import upload_create, upload_run
 from generation.services.voicing import clips_synthesize
 
 __all__ = [
@@ -45,7 +46,6 @@ __all__ = [
     "dialogues_of",
     "dialogues_retry",
     "dialogues_run",
-    "ids_of",
     "import_check",
     "leases_reclaim",
     "provider_check",
@@ -55,4 +55,6 @@ __all__ = [
     "script_generate",
     "slots_reclaim",
     "step_queue",
+    "upload_create",
+    "upload_run",
 ]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from django.db import IntegrityError, transaction
+from django.db.models import Max
 from django.utils.translation import gettext as _
 
 from eqstudio.errors import InvalidInput, StudioError
@@ -20,8 +21,9 @@ from generation.importers import Audio, DialogueRow, Embedded, Refusal, TurnRow,
 from generation.importers.base import VariantRow
 from generation.importers.tables import readable, unstorable
 from generation.intake import MAX_BYTES, Taken, clip_take
-from generation.models import Clip, Corpus, Dialogue, Turn, Variant
+from generation.models import Clip, Corpus, Dialogue, QcReport, Turn, Variant
 from generation.services.checking import qc_imported
+from generation.services.lifecycle import dialogue_move
 
 MAX_ID = 200
 
@@ -190,7 +192,24 @@ def _write(corpus: Corpus, row: DialogueRow, taken: Mapping[Audio, Taken]) -> Di
     )
     event_record(actor=None, verb="imported", entity=dialogue, corpus=corpus.name, external_id=row.external_id)
     measures: dict[int | None, Measures] = {each.clip.pk: each.measures for each in taken.values()}
-    return qc_imported(dialogue=dialogue, measures=measures)
+    qc_imported(dialogue=dialogue, measures=measures)
+    return _wordless_flagged(dialogue)
+
+
+def _wordless_flagged(dialogue: Dialogue) -> Dialogue:
+    """Nobody is asked to judge a line whose words are not known."""
+    silent = list(Variant.objects.filter(turn__dialogue=dialogue, text=""))
+    if not silent:
+        return dialogue
+    message = _("There is no transcript. Listen to it, then decide.")
+    run = dialogue.findings.aggregate(last=Max("run"))["last"] or 1
+    QcReport.objects.bulk_create(
+        QcReport(dialogue=dialogue, variant=each, run=run, check_name="transcript", passed=False, message=message)
+        for each in silent
+    )
+    if dialogue.state == DialogueState.READY:
+        dialogue_move(dialogue=dialogue, to=DialogueState.FLAGGED, reason="transcript")
+    return dialogue
 
 
 def _turn(dialogue: Dialogue, turn: TurnRow) -> Turn:

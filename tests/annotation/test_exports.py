@@ -237,8 +237,10 @@ def test_what_was_exported_comes_in_again_as_it_was(tmp_path, make):
 def _told(dialogue):
     fields = ("benchmark", "category", "language", "source", "valence", "title", "scenario", "extras", "template_key")
     lines = [
-        (turn.position, turn.role, turn.speaker, turn.speaker_name, turn.gender)
-        + tuple((v.label, v.text, v.tone, v.intended_grade, v.clip_id) for v in turn.variants.order_by("pk"))
+        (
+            (turn.position, turn.role, turn.speaker, turn.speaker_name, turn.gender),
+            [(v.label, v.text, v.tone, v.intended_grade, v.clip_id) for v in turn.variants.order_by("pk")],
+        )
         for turn in dialogue.turns.all()
     ]
     return [getattr(dialogue, field) for field in fields], lines

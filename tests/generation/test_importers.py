@@ -14,7 +14,7 @@ from eqstudio.benchmarks import benchmark_get
 from eqstudio.benchmarks.base import Answered, Outcome, Parsed
 from eqstudio.blobs import blob_read
 from eqstudio.errors import InvalidInput
-from generation.models import Clip, Dialogue, Variant
+from generation.models import Clip, Dialogue, QcReport, Variant
 from generation.selectors import item_view
 from generation.services import corpus_import
 from tests.generation.factories import CorpusFactory, wav_bytes
@@ -208,10 +208,21 @@ def test_the_same_bytes_are_stored_once(tmp_path):
 
 
 def test_a_folder_without_a_table_and_an_empty_table_are_said(tmp_path):
-    with pytest.raises(InvalidInput, match="holds no table"):
+    with pytest.raises(InvalidInput, match="holds no table and no audio"):
         take(tmp_path, "audio")
     (tmp_path / "t.csv").touch()
     assert reasons(take(tmp_path, "audio")) == [("", "The table is empty.")]
+
+
+def test_audio_without_a_table_is_taken_with_the_words_beside_it_or_flagged(tmp_path):
+    sounds(tmp_path, "a.wav", "b.wav")
+    (tmp_path / "a.txt").write_text("Good morning.\n")
+
+    assert take(tmp_path, "audio", category="happy").created == 2
+    assert [(d.title, d.state) for d in Dialogue.objects.order_by("pk")] == [("a", "ready"), ("b", "flagged")]
+    finding = QcReport.objects.get(passed=False, check_name="transcript")
+    assert finding.message == "There is no transcript. Listen to it, then decide."
+    assert finding.variant.text == ""
 
 
 # --- EmoDialogue --------------------------------------------------------------------------------------------------
