@@ -39,10 +39,27 @@ STATE_CHIPS: dict[str, str] = {
     S.IN_REVIEW: "info",
 }
 
+STAGE_LABELS: dict[str, Any] = {S.BRIEFED: _("written"), S.SCRIPTED: _("spoken"), S.VOICED: _("checked")}
+"""What a dialogue is once it has left the state."""
+
 ROLE_LABELS: dict[str, Any] = {
     "context": _("context"),
     "critical": _("to be judged: same words, several deliveries"),
     "response": _("to be judged: several replies"),
+}
+
+CHECK_LABELS: dict[str, Any] = {
+    "decodable": _("can be decoded"),
+    "duration": _("length"),
+    "silence": _("silence"),
+    "clipping": _("clipping"),
+    "tail": _("cut off at the end"),
+    "language": _("language"),
+    "transcript": _("words heard"),
+    "voice": _("speaker's voice"),
+    "distinctiveness": _("deliveries differ"),
+    "loudness match": _("loudness as made"),
+    "matched loudness": _("loudness as heard"),
 }
 
 

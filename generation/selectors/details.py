@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from django.db.models import Max
 
-from generation.models import Clip, Dialogue, ProviderCall, QcReport, Turn, Variant
+from generation.models import Clip, Dialogue, ProviderCall, QcReport, Take, Turn, Variant
 
 
 @dataclass(frozen=True)
@@ -42,10 +42,12 @@ class DialogueDetail:
     calls: list[ProviderCall]
     cost: Decimal | None
     seconds: float
+    takes: list[Take]
+    """What it sounded like before it was spoken again, the first take first; each with its ``failed`` findings and a ``code``."""
 
 
 def dialogue_detail(*, dialogue: Dialogue) -> DialogueDetail:
-    """Turns, variants, clips, findings of the last check and the ledger; five queries however long the dialogue is."""
+    """Turns, variants, clips, findings of the last check and the ledger, earlier takes; seven queries however long the dialogue is."""
     turns = list(dialogue.turns.all())
     found = Variant.objects.filter(turn__dialogue=dialogue).select_related("clip").order_by("pk")
     variants = list(found.prefetch_related("clip__renditions"))
@@ -64,12 +66,25 @@ def dialogue_detail(*, dialogue: Dialogue) -> DialogueDetail:
         calls=calls,
         cost=sum(costs, Decimal(0)) if costs else None,
         seconds=sum(variant.clip.duration for variant in variants if variant.clip),
+        takes=_takes(dialogue),
     )
 
 
 def _findings(dialogue: Dialogue) -> list[QcReport]:
     last = dialogue.findings.aggregate(last=Max("run"))["last"]
     return list(dialogue.findings.filter(run=last)) if last else []
+
+
+def _takes(dialogue: Dialogue) -> list[Take]:
+    takes = list(dialogue.earlier_takes.select_related("clip").prefetch_related("clip__renditions"))
+    failed = list(dialogue.findings.filter(run__in={take.run for take in takes}, passed=False)) if takes else []
+    for take in takes:
+        take.code = f"take-{take.pk}"  # type: ignore[attr-defined]
+        where = {"line": take.position, "rendition": take.label}
+        take.failed = [  # type: ignore[attr-defined]
+            finding for finding in failed if finding.run == take.run and where.items() <= finding.detail.items()
+        ]
+    return takes
 
 
 def _calls(dialogue: Dialogue, variants: list[Variant]) -> list[ProviderCall]:

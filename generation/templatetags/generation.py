@@ -24,8 +24,19 @@ def state_chip(state: str) -> str:
 
 
 @register.filter
+def stage_label(state: str) -> Any:
+    return words.STAGE_LABELS.get(state, state)
+
+
+@register.filter
 def role_label(role: str) -> Any:
     return words.ROLE_LABELS.get(role, role)
+
+
+@register.filter
+def check_label(name: str) -> Any:
+    """A quality check in words."""
+    return words.CHECK_LABELS.get(name, name)
 
 
 @register.filter

@@ -13,7 +13,8 @@ from eqstudio.benchmarks import benchmarks
 from eqstudio.errors import StudioError
 from generation.domain.lifecycle import DialogueState
 from generation.forms import CorpusForm, FlaggedForm
-from generation.media import clip_card
+from generation.media import ClipCard, clip_card
+from generation.models import Clip, Rendition
 from generation.selectors import (
     corpora_listed,
     corpus_facets,
@@ -101,7 +102,7 @@ def dialogue(request: HttpRequest, uid: str) -> HttpResponse:
     rows = [
         (
             line.turn,
-            [(each, clip_card(clip=each.clip, holder=user.uid) if each.clip else None) for each in line.variants],
+            [(each, *_cards(each.clip, user.uid)) for each in line.variants],
         )
         for line in detail.turns
     ]
@@ -109,9 +110,19 @@ def dialogue(request: HttpRequest, uid: str) -> HttpResponse:
         (name, value) for name, value in found.scenario.items() if isinstance(value, str | int | float) and value != ""
     ]
     context = {"dialogue": found, "detail": detail, "rows": rows, "facts": facts}
+    context["takes"] = [(take, clip_card(clip=take.clip, holder=user.uid, original=True)) for take in detail.takes]
     if found.state == DialogueState.FLAGGED:
         context["form"] = FlaggedForm()
     return render(request, "generation/dialogue.html", context)
+
+
+def _cards(clip: Clip | None, holder: str) -> tuple[ClipCard | None, ClipCard | None]:
+    """The clip as people hear it, and as it was made where that differs."""
+    if clip is None:
+        return None, None
+    matched = any(copy.kind == Rendition.Kind.MATCHED for copy in clip.renditions.all())
+    original = clip_card(clip=clip, holder=holder, original=True) if matched else None
+    return clip_card(clip=clip, holder=holder), original
 
 
 @require_POST
