@@ -13,6 +13,7 @@ import json
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from email.parser import BytesParser
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -137,6 +138,8 @@ class OpenAIServer:
         self.key: str | None = None
         """When set, a request without this bearer key gets 401."""
         self.default = Reply.text("A")
+        self.writer: Callable[[Recorded], Reply] | None = None
+        """What answers a POST for which nothing is queued, instead of ``default``."""
         self._script: deque[Reply] = deque()
         self._lock = threading.Lock()
         self._server = _Listener(("127.0.0.1", 0), _Handler)
@@ -168,7 +171,11 @@ class OpenAIServer:
             )
             if self.key and told != self.key:
                 return Reply.error(401)
-            return self._script.popleft() if self._script and recorded.method == "POST" else self.default
+            if recorded.method != "POST":
+                return self.default
+            if self._script:
+                return self._script.popleft()
+        return self.writer(recorded) if self.writer else self.default
 
 
 class _Listener(ThreadingHTTPServer):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import combinations
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -107,8 +108,7 @@ def _line_sample(brief: BriefSpec) -> dict[str, Any]:
 
 def _line_check(value: BaseModel, brief: BriefSpec, _so_far: SoFar) -> tuple[Criterion, ...]:
     draft = cast("EchoMindLine", value)
-    named = [ATTRIBUTES[key][brief.language] for key in (brief.category.key, _other(brief))]
-    given = [name for name in named if name.casefold() in draft.line.casefold()]
+    given = [key for key in (brief.category.key, _other(brief)) if _named(key, draft.line, brief.language)]
     return (
         cast_checks([(draft.speaker.name, draft.speaker.gender)], brief),
         *scene_checks(draft.title, draft.title, brief),
@@ -117,6 +117,14 @@ def _line_check(value: BaseModel, brief: BriefSpec, _so_far: SoFar) -> tuple[Cri
         neutral_check("neutral words", draft.line, brief.language),
         yes("cue not named", good=not given, reason=f"The line names what is to be heard: {', '.join(given)}."),
     )
+
+
+def _named(attribute: str, text: str, language: str) -> bool:
+    """Whether a text names the attribute: its label, or in English the beginning of a word of its key."""
+    if language == "zh":
+        return str(ATTRIBUTES[attribute]["zh"]) in text
+    words = (attribute.replace("_", " "), str(ATTRIBUTES[attribute]["en"]).casefold())
+    return any(re.search(rf"\b{re.escape(word)}", text.casefold()) for word in words)
 
 
 def _sides(brief: BriefSpec, rng: Random) -> dict[str, str]:
@@ -213,7 +221,7 @@ def _questions_check(value: BaseModel, brief: BriefSpec, _so_far: SoFar) -> tupl
     for number, question in enumerate(draft.reasoning, start=1):
         options = [question.for_target, question.for_neutral, question.for_alternative, question.distractor]
         lengths = sorted(len(option) for option in options)
-        told = ATTRIBUTES[brief.category.key][brief.language].casefold() in question.question.casefold()
+        told = _named(brief.category.key, question.question, brief.language)
         found += [
             yes(
                 f"question {number} options",

@@ -221,7 +221,7 @@ def _pair_sample(orders: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
         "dissonant_2": {"fits": 1, "damages": 5},
         "dissonant_3": {"fits": 2, "damages": 3},
     }
-    told = {line: {letter: scores[name] for letter, name in letters.items()} for line, letters in orders.items()}
+    told = {line: {letter: {**scores[name]} for letter, name in letters.items()} for line, letters in orders.items()}
     return {**told, "why": "Each is plain to tell."}
 
 

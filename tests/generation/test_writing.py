@@ -127,7 +127,9 @@ def test_draws_do_not_clump_within_a_corpus():
     for dialogue in Dialogue.objects.filter(brief__batch=batch):
         assert advance(dialogue).state == "scripted"
 
-    names = Counter(Turn.objects.filter(dialogue__brief__batch=batch).values_list("dialogue", "speaker_name").distinct())
+    names = Counter(
+        Turn.objects.filter(dialogue__brief__batch=batch).values_list("dialogue", "speaker_name").distinct()
+    )
     assert len({name for _dialogue, name in names}) == 24
     cells = Counter(Draw.objects.filter(kind="cell").values_list("value", flat=True))
     assert set(cells.values()) == {1}
