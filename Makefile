@@ -31,7 +31,7 @@ soak: dev  ## long fault tests
 
 format: dev  ## put code and templates into their form
 	@.venv/bin/ruff check --fix --quiet $(PATHS); .venv/bin/ruff format --quiet $(PATHS)
-	@find templates -name '*.html' -print0 | xargs -0 -r .venv/bin/djade --target-version 5.2
+	@find templates -name '*.html' -print0 | xargs -0 -r .venv/bin/djade --target-version 5.2 || true
 
 messages: dev  ## collect the strings of the interface, then compile the translations
 	@$(PY) manage.py makemessages --locale zh_Hans --no-obsolete --no-wrap --ignore '.venv/*' --ignore 'var/*' --ignore 'tests/*'

@@ -7,14 +7,13 @@ import os
 from pathlib import Path
 from typing import Any
 
-import structlog
 from csp.constants import NONCE, NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.translation import gettext_lazy as _
 from environs import FileAwareEnv, validate
-from structlog.typing import Processor
 
 from eqstudio.broker import FILES, broker_files, broker_socket
+from eqstudio.logs import logging_config, structlog_configure
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -150,7 +149,9 @@ REDIS_URL = env.str("REDIS_URL", "")
 if REDIS_URL and not REDIS_URL.startswith(("redis://", "rediss://", "redis+socket://")):
     raise ImproperlyConfigured("REDIS_URL must start with redis://, rediss:// or redis+socket://.")
 BROKER_SOCKET = broker_socket(DATA_DIR)
-BROKER_EMBEDDED = env.str("EQSTUDIO_BROKER", "redis" if BROKER_SOCKET.exists() else FILES, validate=validate.OneOf(["redis", FILES]))
+BROKER_EMBEDDED = env.str(
+    "EQSTUDIO_BROKER", "redis" if BROKER_SOCKET.exists() else FILES, validate=validate.OneOf(["redis", FILES])
+)
 BROKER_PREFIX = env.str("EQSTUDIO_BROKER_PREFIX", "")
 TASK_TIME_LIMIT_S = 660
 if REDIS_URL or BROKER_EMBEDDED == "redis":
@@ -189,7 +190,11 @@ if not PRODUCTION:
     CELERY_BEAT_SCHEDULE["demo"] = {"task": "io.evaluation.demo.tasks.demo_step", "schedule": SWEEP_INTERVAL_S}
 
 CACHES = {
-    "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL, "KEY_PREFIX": "eqstudio"}
+    "default": {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": REDIS_URL,
+        "KEY_PREFIX": "eqstudio",
+    }
     if REDIS_URL.startswith(("redis://", "rediss://"))
     else {"BACKEND": "django.core.cache.backends.filebased.FileBasedCache", "LOCATION": str(DATA_DIR / "cache")}
 }
@@ -334,44 +339,22 @@ PRICES = env.json("EQSTUDIO_PRICES", {})
 """US dollars per million tokens by model: {"model": {"in": 0.25, "out": 2.0}}."""
 
 # Logs: one JSON object a line where a machine reads them, plain lines for a person at a terminal.
-LOG_LEVEL = env.str("EQSTUDIO_LOG_LEVEL", "INFO", validate=validate.OneOf(["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]))
-LOG_FORMAT = env.str("EQSTUDIO_LOG_FORMAT", "json" if PRODUCTION else "plain", validate=validate.OneOf(["json", "plain"]))
-_shared_processors: list[Processor] = [
-    structlog.contextvars.merge_contextvars,
-    structlog.stdlib.add_log_level,
-    structlog.stdlib.add_logger_name,
-    structlog.processors.TimeStamper(fmt="iso", utc=True),
-]
-_renderers: list[Processor] = (
-    [structlog.processors.format_exc_info, structlog.processors.JSONRenderer(ensure_ascii=False)]
-    if LOG_FORMAT == "json"
-    else [structlog.dev.ConsoleRenderer(colors=False)]
+LOG_LEVEL = env.str(
+    "EQSTUDIO_LOG_LEVEL", "INFO", validate=validate.OneOf(["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"])
 )
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {
-        "structured": {
-            "()": structlog.stdlib.ProcessorFormatter,
-            "processors": [structlog.stdlib.ProcessorFormatter.remove_processors_meta, *_renderers],
-            "foreign_pre_chain": _shared_processors,
-        }
-    },
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "structured"}},
-    "root": {"handlers": ["console"], "level": LOG_LEVEL},
-    "loggers": {"httpx": {"level": "WARNING"}, "httpx2": {"level": "WARNING"}, "django_structlog": {"level": "WARNING"}},
-}
-structlog.configure(
-    processors=[*_shared_processors, structlog.processors.StackInfoRenderer(), structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
-    logger_factory=structlog.stdlib.LoggerFactory(),
-    cache_logger_on_first_use=True,
+LOG_FORMAT = env.str(
+    "EQSTUDIO_LOG_FORMAT", "json" if PRODUCTION else "plain", validate=validate.OneOf(["json", "plain"])
 )
+LOGGING = logging_config(level=LOG_LEVEL, as_json=LOG_FORMAT == "json")
+structlog_configure()
 SENTRY_DSN = env.str("SENTRY_DSN", "")
 if SENTRY_DSN:
     try:
         import sentry_sdk  # type: ignore[import-not-found]
     except ImportError as _error:
-        raise ImproperlyConfigured("SENTRY_DSN is set, but sentry-sdk is not installed: pip install sentry-sdk") from _error
+        raise ImproperlyConfigured(
+            "SENTRY_DSN is set, but sentry-sdk is not installed: pip install sentry-sdk"
+        ) from _error
     sentry_sdk.init(dsn=SENTRY_DSN, send_default_pii=False)
 
 # A misspelt name would silently leave a default in force.
