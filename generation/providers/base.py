@@ -8,6 +8,8 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pydantic import BaseModel
 
     from eqstudio.benchmarks.base import BriefSpec, Delivery, Prompt
@@ -105,7 +107,11 @@ class VoiceProvider(Provider):
 
 
 class Transcriber(Provider):
-    """Writes down what a clip says."""
+    """Writes down what a clip says. ``slack`` is, by language, the share of letters or characters it is known to mistake on
+    good speech; the quality check allows for it.
+    """
+
+    slack: ClassVar[Mapping[str, float]] = {}
 
     @abstractmethod
     def transcribe(self, *, audio: bytes, language: str) -> TranscriptResult:

@@ -38,7 +38,8 @@ def qc_run(*, dialogue: Dialogue) -> Dialogue:
     variants = _variants(dialogue)
     heard = {variant.pk: _transcript(dialogue, variant, alias, provider) for variant in variants}
     measures = {variant.clip_id: clip_measured(_clip(variant)) for variant in variants}
-    return _conclude(dialogue, _findings(dialogue, variants, measures, heard))
+    slack = provider.slack.get(dialogue.language, 0.0)
+    return _conclude(dialogue, _findings(dialogue, variants, measures, heard, slack))
 
 
 def qc_imported(*, dialogue: Dialogue, measures: Mapping[int | None, Measures]) -> Dialogue:
@@ -59,7 +60,11 @@ def clip_measured(clip: Clip) -> Measures:
 
 
 def _findings(
-    dialogue: Dialogue, variants: list[Variant], measures: Mapping[int | None, Measures], heard: Mapping[int, str]
+    dialogue: Dialogue,
+    variants: list[Variant],
+    measures: Mapping[int | None, Measures],
+    heard: Mapping[int, str],
+    slack: float = 0.0,
 ) -> list[QcReport]:
     """The findings on every clip, and on every pair of deliveries of the same words; not stored yet."""
     found: list[QcReport] = []
@@ -69,11 +74,15 @@ def _findings(
             text=variant.text,
             language=dialogue.language,
             transcript=heard.get(variant.pk),
+            slack=slack,
         )
         found += [_row(dialogue, finding, variant) for finding in of_clip]
     for position, first, second in _pairs(variants):
         where = f"Line {position}, {first.label} and {second.label}: "
-        for finding in pair_findings(first=measures[first.clip_id], second=measures[second.clip_id]):
+        wanted_db = first.delivery.get("volume", 0.0) - second.delivery.get("volume", 0.0)
+        for finding in pair_findings(
+            first=measures[first.clip_id], second=measures[second.clip_id], wanted_db=wanted_db
+        ):
             found.append(_row(dialogue, finding, None, where=where, pair=[first.uid, second.uid]))
     return found
 

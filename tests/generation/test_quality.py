@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from generation.domain.acoustics import measure
 from generation.domain.normalise import normalise, number_spoken
-from generation.domain.quality import Thresholds, cer, finding_undecodable, findings, pair_findings, wer
+from generation.domain.quality import Thresholds, cer, finding_undecodable, findings, letter_error, pair_findings, wer
 from tests.audio import RATE, clipped, cut_off, silence, speechlike
 
 GOOD = measure(speechlike(seconds=2), RATE)
@@ -75,13 +75,34 @@ def test_no_transcriber_means_no_transcript_check():
     assert "transcript" not in [finding.check_name for finding in checked]
 
 
+@pytest.mark.parametrize(
+    ("heard", "slack", "passed"),
+    [
+        ("I baked them from the flower to the oven", 0.0, False),
+        ("I baked them from the flower to the oven", 0.1, True),
+        ("I baked them from the flour", 0.1, False),
+        ("", 0.1, False),
+    ],
+)
+def test_a_word_that_sounds_alike_passes_within_the_slack_of_the_transcriber(heard, slack, passed):
+    finding = findings(
+        measures=GOOD, text="I baked them, from the flour to the oven.", language="en", transcript=heard, slack=slack
+    )[-1]
+    assert finding.passed is passed
+    assert finding.value > finding.threshold == 0.05
+
+
+def test_a_compound_written_apart_is_no_letter_error():
+    assert letter_error("the boathouse", "the boat house", "en") == 0.0
+
+
 def test_chinese_is_held_to_characters():
     finding = findings(measures=GOOD, text="没关系，谁都会犯错。", language="zh", transcript="沒關係 誰都會犯錯")[-1]
     assert (finding.passed, finding.value, finding.detail["metric"]) == (True, 0.0, "cer")
 
 
 def test_thresholds_are_a_parameter():
-    strict = Thresholds(transcript_error={"en": 0.0, "zh": 0.0})
+    strict = Thresholds(transcript_error=0.0)
     finding = findings(measures=GOOD, text="没关系", language="zh", transcript="没关西", thresholds=strict)[-1]
     assert finding.passed is False
     assert finding.value == pytest.approx(1 / 3)
@@ -158,3 +179,9 @@ def test_a_pair_that_only_differs_in_loudness_is_told():
     match = pair_findings(first=GOOD, second=measure(0.3 * speechlike(seconds=2), RATE))[1]
     assert match.passed is False
     assert match.value == pytest.approx(10.46, abs=0.1)
+
+
+def test_a_whisper_beside_a_shout_is_no_accident():
+    match = pair_findings(first=GOOD, second=measure(0.3 * speechlike(seconds=2), RATE), wanted_db=10.0)[1]
+    assert match.passed is True
+    assert match.message == "The two deliveries lie 10.5 LU apart in loudness; 10.0 were asked for."
