@@ -6,6 +6,8 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import pypinyin
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -22,9 +24,10 @@ def normalise(text: str, language: str) -> str:
     return _chinese(text) if language == "zh" else _spoken_english(text)
 
 
-def is_empty(text: str, language: str) -> bool:
-    """Whether nothing is left to compare."""
-    return not normalise(text, language)
+def sound_letters(text: str, language: str) -> str:
+    """``text`` as letters without spaces; Chinese by its syllables without tones, where words that sound alike are one."""
+    plain = normalise(text, language)
+    return "".join(pypinyin.lazy_pinyin(plain)) if language == "zh" else plain.replace(" ", "")
 
 
 def _spoken_english(text: str) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import jiwer
 
 from generation.domain.acoustics import Measures, pair_distance
-from generation.domain.normalise import normalise
+from generation.domain.normalise import normalise, sound_letters
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -60,8 +60,8 @@ def cer(reference: str, heard: str, language: str = "zh") -> float | None:
 
 
 def letter_error(reference: str, heard: str, language: str) -> float | None:
-    """Character error rate without spaces: small where a word was taken for one that sounds alike."""
-    said, got = ("".join(normalise(text, language).split()) for text in (reference, heard))
+    """Letter error rate (of Pinyin, for Chinese): small where a word was taken for one that sounds alike."""
+    said, got = sound_letters(reference, language), sound_letters(heard, language)
     return float(jiwer.cer(said, got)) if said else None
 
 
@@ -81,7 +81,7 @@ def findings(
 ) -> list[Finding]:
     """All checks of one clip. ``transcript`` is what a transcriber heard; None leaves that check out.
 
-    ``slack`` is the share of letters or characters that this transcriber is known to mistake on good speech: a line within
+    ``slack`` is the share of letters that this transcriber is known to mistake on good speech: a line within
     it passes, since nothing but a word that sounds alike was heard.
     """
     found = [

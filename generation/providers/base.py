@@ -107,8 +107,8 @@ class VoiceProvider(Provider):
 
 
 class Transcriber(Provider):
-    """Writes down what a clip says. ``slack`` is, by language, the share of letters or characters it is known to mistake on
-    good speech; the quality check allows for it.
+    """Writes down what a clip says. ``slack`` is, by language, the share of letters (of Pinyin, for Chinese) it is known
+    to mistake on good speech; the quality check allows for it.
     """
 
     slack: ClassVar[Mapping[str, float]] = {}

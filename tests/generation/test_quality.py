@@ -92,6 +92,12 @@ def test_a_word_that_sounds_alike_passes_within_the_slack_of_the_transcriber(hea
     assert finding.value > finding.threshold == 0.05
 
 
+def test_chinese_that_sounds_alike_passes_within_the_slack():
+    heard = "一声说，偏自上有个小影子。"
+    finding = findings(measures=GOOD, text="医生说，片子上有个小影子。", language="zh", transcript=heard, slack=0.1)[-1]
+    assert (finding.passed, finding.value, finding.detail["letters"]) == (True, pytest.approx(4 / 11), 0.0)
+
+
 def test_a_compound_written_apart_is_no_letter_error():
     assert letter_error("the boathouse", "the boat house", "en") == 0.0
 

@@ -33,9 +33,8 @@ _MODELS = {"en": "whisper-tiny.en-int8", "zh": "whisper-base-int8"}
 
 class LocalTranscriber(Transcriber):
     queue: ClassVar[Queue] = "cpu"
-    slack: ClassVar[Mapping[str, float]] = {"en": 0.10, "zh": 0.20}
-    """Measured on good speech: a line with flour taken for flower, or one Chinese character for another of the same sound,
-    in every fourth line."""
+    slack: ClassVar[Mapping[str, float]] = {"en": 0.10, "zh": 0.10}
+    """Measured on good speech: in every fourth line, flour is taken for flower or a character for another of its sound."""
 
     @property
     def model(self) -> str:
