@@ -172,12 +172,13 @@ def _transcript(text: str, heard: str, language: str, slack: float, limits: Thre
     if error is None or letters is None:
         message = f"The line holds no {kind} to listen for."
         return Finding("transcript", passed=False, value=None, threshold=limit, message=message, detail=detail)
+    alike = slack > 0 and limit < error and letters <= slack
     message = f"{error:.0%} of the {kind} were heard otherwise ({name})."
     if not normalise(heard, language):
         message = "Nobody was heard speaking."
-    elif limit < error and letters <= slack:
+    elif alike:
         message += " It sounds alike, within what this transcriber is known to mistake."
-    passed = error <= limit or letters <= slack
+    passed = error <= limit or alike
     return Finding("transcript", passed=passed, value=error, threshold=limit, message=message, detail=detail)
 
 
