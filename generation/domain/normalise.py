@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _NOT_WORD = re.compile(r"[\W_]+")
+_BETWEEN_DIGITS = re.compile(r"(?<=\d)-?(?=\d)")
 _NUMBER = re.compile(r"\d+")
 _DIGITS = "零一二三四五六七八九"
 _UNITS = ("", "十", "百", "千")
@@ -31,7 +32,8 @@ def sound_letters(text: str, language: str) -> str:
 
 
 def _spoken_english(text: str) -> str:
-    words = str(_english()(text)).split()
+    # "1-2-3" and "one, two, three" are the same words, however the normaliser joins the figures.
+    words = _BETWEEN_DIGITS.sub(" ", str(_english()(text))).split()
     return " ".join(word for word in words if any(char.isalnum() for char in word))
 
 

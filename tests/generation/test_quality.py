@@ -127,6 +127,7 @@ def test_undecodable_is_a_finding_with_the_reason():
     ("reference", "heard", "expected"),
     [
         ("Dr. Smith won't pay $20, I'm sure!", "doctor smith will not pay 20 dollars i am sure", 0.0),
+        ("Up you go, one, two, three!", "up you go 1-2-3.", 0.0),
         ("the cat sat", "the cat sat", 0.0),
         ("the cat sat", "the cat", 1 / 3),
         ("", "a b", None),
