@@ -15,6 +15,7 @@ _NOT_WORD = re.compile(r"[\W_]+")
 _BETWEEN_DIGITS = re.compile(r"(?<=\d)-?(?=\d)")
 _NUMBER = re.compile(r"\d+")
 _DIGITS = "零一二三四五六七八九"
+_DIGIT_NAMES = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 _UNITS = ("", "十", "百", "千")
 _READ_AS_NUMBER = 5
 """Longer runs of digits are read digit by digit, as telephone numbers are."""
@@ -33,7 +34,8 @@ def sound_letters(text: str, language: str) -> str:
 
 def _spoken_english(text: str) -> str:
     # "1-2-3" and "one, two, three" are the same words, however the normaliser joins the figures.
-    words = _BETWEEN_DIGITS.sub(" ", str(_english()(text))).split()
+    apart = _BETWEEN_DIGITS.sub(" ", str(_english()(text)))
+    words = re.sub(r"\d", lambda digit: _DIGIT_NAMES[int(digit[0])], apart).split()
     return " ".join(word for word in words if any(char.isalnum() for char in word))
 
 
