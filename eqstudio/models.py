@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, NoReturn
+from typing import ClassVar, NoReturn, Self, TypeVar
 
 from django.contrib.auth.models import AbstractUser
 from django.db import models
@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from eqstudio.ids import uid
 
+M = TypeVar("M", bound=models.Model)
 PAGE_LANGUAGES = [("en", "English"), ("zh-hans", "简体中文")]
 
 
@@ -33,8 +34,23 @@ class User(AbstractUser):
         return self.display_name or self.username
 
 
+class FactQuerySet(models.QuerySet[M]):
+    """Rows that can be read and inserted. What hangs on a row that goes, goes with it; nothing else removes them."""
+
+    def update(self, **_values: object) -> NoReturn:
+        raise TypeError(f"{self.model.__name__} rows are facts: insert new ones")
+
+    def bulk_update(self, *_args: object, **_kwargs: object) -> NoReturn:
+        raise TypeError(f"{self.model.__name__} rows are facts: insert new ones")
+
+    def delete(self) -> NoReturn:
+        raise TypeError(f"{self.model.__name__} rows are facts: they stay")
+
+
 class AppendOnly(models.Model):
-    """Facts are inserted, never updated and never deleted one by one."""
+    """Facts are inserted, never updated and never deleted, one by one or many at once."""
+
+    objects: ClassVar[models.Manager[Self]] = models.Manager.from_queryset(FactQuerySet)()
 
     class Meta:
         abstract = True

@@ -14,7 +14,7 @@ from environs import FileAwareEnv, validate
 
 from eqstudio.broker import FILES, broker_files, broker_socket
 from eqstudio.limits import limits_checked, prices_checked
-from eqstudio.logs import logging_configured
+from eqstudio.logs import logging_config, structlog_configure
 from eqstudio.settings_vendors import vendor_details_read, vendors_read
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -358,7 +358,8 @@ LOG_LEVEL = env.str(
 LOG_FORMAT = env.str(
     "EQSTUDIO_LOG_FORMAT", "json" if PRODUCTION else "plain", validate=validate.OneOf(["json", "plain"])
 )
-LOGGING = logging_configured(level=LOG_LEVEL, as_json=LOG_FORMAT == "json")
+LOGGING = logging_config(level=LOG_LEVEL, as_json=LOG_FORMAT == "json")
+structlog_configure()
 SENTRY_DSN = env.str("SENTRY_DSN", "")
 if SENTRY_DSN:
     try:

@@ -18,7 +18,7 @@ class StudyForm(forms.Form):
         label=_("Name"), max_length=80, help_text=_("Letters, digits, hyphens; it stands in commands and addresses.")
     )
     split = forms.ModelChoiceField(
-        label=_("Split"), queryset=Split.objects.all(), help_text=_("Its items are what is asked.")
+        label=_("Split"), queryset=Split.objects.all(), to_field_name="uid", help_text=_("Its items are what is asked.")
     )
     seed = forms.IntegerField(
         label=_("Seed"),

@@ -23,7 +23,7 @@ def web() -> bool:
 
 def worker() -> bool:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "eqstudio.settings")
-    from eqstudio.celery import app  # noqa: PLC0415 -- web and beat need no Celery
+    from eqstudio.celery import app
 
     return bool(app.control.ping(destination=[f"celery@{socket.gethostname()}"], timeout=8))
 

@@ -7,6 +7,8 @@ import unicodedata
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import pypinyin
+
 from generation.domain.numerals import numbers_in_figures
 
 if TYPE_CHECKING:
@@ -16,8 +18,12 @@ _NOT_WORD = re.compile(r"[\W_]+")
 _PERCENT = "百分"
 """A sign would be lost with the punctuation."""
 _APOSTROPHES = str.maketrans("’‘ʼ`´", "'''''")
+_DIGIT_NAMES = str.maketrans("0123456789", "零一二三四五六七八九")
 _SAME_SOUND = str.maketrans("她它牠妳", "他他他你")
 """Pronouns that no ear can tell apart."""
+_BETWEEN_DIGITS = re.compile(r"(?<=[0-9])-?(?=[0-9])")
+_FIGURE = re.compile(r"[0-9]")
+_FIGURE_NAMES = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 _CLOCK = re.compile(r"\b([0-9]{1,2}):([0-9]{2})\b")
 _ENGLISH_SAME = (
     (re.compile(r"\bo ?kay\b|\bok\b|\bo k\b"), "ok"),
@@ -34,16 +40,21 @@ def normalise(text: str, language: str) -> str:
     return _chinese(wide) if language == "zh" else _spoken_english(wide)
 
 
-def is_empty(text: str, language: str) -> bool:
-    """Whether nothing is left to compare."""
-    return not normalise(text, language)
+def sound_letters(text: str, language: str) -> str:
+    """``text`` as letters without spaces; Chinese by its syllables without tones, where words that sound alike are one."""
+    plain = normalise(text, language)
+    if language != "zh":
+        return plain.replace(" ", "")
+    return "".join(pypinyin.lazy_pinyin(plain.translate(_DIGIT_NAMES)))
 
 
 def _spoken_english(text: str) -> str:
     plain = str(_english()(_CLOCK.sub(r"\1\2", text.translate(_APOSTROPHES))))
     for pattern, written in _ENGLISH_SAME:
         plain = pattern.sub(written, plain)
-    return " ".join(word for word in plain.split() if any(char.isalnum() for char in word))
+    # "1-2-3" and "one, two, three" are the same words, however the normaliser joins the figures.
+    words = _FIGURE.sub(lambda figure: _FIGURE_NAMES[int(figure[0])], _BETWEEN_DIGITS.sub(" ", plain)).split()
+    return " ".join(word for word in words if any(char.isalnum() for char in word))
 
 
 def _chinese(text: str) -> str:

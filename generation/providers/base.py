@@ -9,6 +9,8 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pydantic import BaseModel
 
     from eqstudio.benchmarks.base import BriefSpec, Delivery, Prompt
@@ -121,10 +123,12 @@ class VoiceProvider(Provider):
 
 class Transcriber(Provider):
     """Writes down what a clip says. ``own_error`` is the share of words (of characters in Chinese) that it mistakes of good
-    speech, by language, as far as that was measured.
+    speech, by language, as far as that was measured; ``slack`` the share of letters (of Pinyin, for Chinese) within which
+    what it mistakes only sounds alike, and the quality check allows for that.
     """
 
     own_error: ClassVar[Mapping[str, float]] = {}
+    slack: ClassVar[Mapping[str, float]] = {}
 
     @abstractmethod
     def transcribe(self, *, audio: bytes, language: str) -> TranscriptResult:

@@ -93,7 +93,8 @@ def _findings(
     for position, first, second in _pairs(variants):
         where = f"Line {position}, {first.label} and {second.label}: "
         pair = (measures[first.clip_id], measures[second.clip_id])
-        for finding in pair_findings(first=pair[0], second=pair[1], thresholds=limits):
+        wanted_db = first.delivery.get("volume", 0.0) - second.delivery.get("volume", 0.0)
+        for finding in pair_findings(first=pair[0], second=pair[1], wanted_db=wanted_db, thresholds=limits):
             found.append(_row(dialogue, finding, None, where=where, pair=[first.uid, second.uid]))
     return found + _matched(dialogue, variants, limits)
 
@@ -188,6 +189,7 @@ def _transcript(dialogue: Dialogue, variant: Variant, alias: str, provider: Tran
         text=str(call.result["text"]),
         language=str(call.result.get("language", "")),
         own_error=provider.own_error.get(dialogue.language),
+        slack=provider.slack.get(dialogue.language, 0.0),
     )
 
 

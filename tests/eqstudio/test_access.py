@@ -77,3 +77,18 @@ def test_events_are_facts(ada):
         event.save()
     with pytest.raises(TypeError):
         event.delete()
+
+
+@pytest.mark.django_db
+def test_facts_cannot_be_changed_or_removed_many_at_once(ada):
+    event = Event.objects.create(actor=ada, verb="tested", entity="user", entity_uid=ada.uid)
+
+    for act in (
+        lambda: Event.objects.update(verb="changed"),
+        lambda: ada.events.filter(pk=event.pk).update(verb="changed"),
+        lambda: Event.objects.bulk_update([event], ["verb"]),
+        lambda: Event.objects.all().delete(),
+    ):
+        with pytest.raises(TypeError):
+            act()
+    assert Event.objects.get().verb == "tested"

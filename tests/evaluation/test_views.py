@@ -117,7 +117,7 @@ def test_studies_teach_when_there_are_none(client):
 def test_a_study_is_made_from_a_split(client):
     split = split_of([speecheq_dialogue()])
     client.force_login(researcher())
-    response = client.post(reverse("study_new"), {"name": "first", "split": split.pk, "seed": 4, "gate_share": 80})
+    response = client.post(reverse("study_new"), {"name": "first", "split": split.uid, "seed": 4, "gate_share": 80})
     made = Study.objects.get()
     assert (response.url, made.seed, made.gate_share) == (reverse("study", args=[made.uid]), 4, 0.8)
 
@@ -126,7 +126,7 @@ def test_a_study_form_keeps_what_was_typed(client):
     study = speecheq_study(items=1)
     client.force_login(researcher())
     page = client.post(
-        reverse("study_new"), {"name": study.name, "split": study.split_id, "seed": 77, "gate_share": 90}
+        reverse("study_new"), {"name": study.name, "split": study.split.uid, "seed": 77, "gate_share": 90}
     ).content.decode()
     assert ("already a study" in page, 'value="77"' in page) == (True, True)
 

@@ -25,6 +25,7 @@ pytestmark = pytest.mark.local
         ("42", "fˈɔɹɾi tˈu"),
         ("the 3rd", "ðə θˈɜɹd"),
         ("we’ve", "wiv"),
+        ("Mrs. Smith", "mˈɪsɪz smˈɪθ"),
     ],
 )
 def test_known_words(text, sounds):

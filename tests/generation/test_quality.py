@@ -9,8 +9,16 @@ from hypothesis import strategies as st
 from generation.domain.acoustics import measure
 from generation.domain.normalise import normalise
 from generation.domain.numerals import number_value
-from generation.domain.quality import Heard, cer, finding_matched, finding_undecodable, findings, pair_findings, wer
-from generation.domain.thresholds import Thresholds, thresholds_read
+from generation.domain.quality import (
+    Heard,
+    cer,
+    finding_undecodable,
+    findings,
+    letter_error,
+    pair_findings,
+    wer,
+)
+from generation.domain.thresholds import Thresholds
 from tests.audio import RATE, clipped, cut_off, silence, speechlike
 
 GOOD = measure(speechlike(seconds=2), RATE)
@@ -78,6 +86,32 @@ def test_no_transcriber_means_no_transcript_check():
     assert "transcript" not in [finding.check_name for finding in checked]
 
 
+@pytest.mark.parametrize(
+    ("heard", "slack", "passed"),
+    [
+        ("I baked them from the flower to the oven", 0.0, False),
+        ("I baked them from the flower to the oven", 0.1, True),
+        ("I baked them from the flour", 0.1, False),
+        ("", 0.1, False),
+    ],
+)
+def test_a_word_that_sounds_alike_passes_within_the_slack_of_the_transcriber(heard, slack, passed):
+    text = "I baked them, from the flour to the oven."
+    finding = findings(measures=GOOD, text=text, language="en", heard=Heard(heard, slack=slack))[-1]
+    assert finding.passed is passed
+    assert finding.value > finding.threshold == 0.05
+
+
+def test_chinese_that_sounds_alike_passes_within_the_slack():
+    heard = Heard("一声说，偏自上有个小影子。", slack=0.1)
+    finding = findings(measures=GOOD, text="医生说，片子上有个小影子。", language="zh", heard=heard)[-1]
+    assert (finding.passed, finding.value, finding.detail["letters"]) == (True, pytest.approx(4 / 11), 0.0)
+
+
+def test_a_compound_written_apart_is_no_letter_error():
+    assert letter_error("the boathouse", "the boat house", "en") == 0.0
+
+
 def test_chinese_is_held_to_characters():
     finding = findings(measures=GOOD, text="没关系，谁都会犯错。", language="zh", heard=Heard("沒關係 誰都會犯錯"))[-1]
     assert (finding.passed, finding.value, finding.detail["metric"]) == (True, 0.0, "cer")
@@ -103,6 +137,7 @@ def test_undecodable_is_a_finding_with_the_reason():
     ("reference", "heard", "expected"),
     [
         ("Dr. Smith won't pay $20, I'm sure!", "doctor smith will not pay 20 dollars i am sure", 0.0),
+        ("Up you go, one, two, three!", "up you go 1-2-3.", 0.0),
         ("the cat sat", "the cat sat", 0.0),
         ("the cat sat", "the cat", 1 / 3),
         ("", "a b", None),
@@ -184,3 +219,11 @@ def test_a_pair_that_only_differs_in_loudness_is_told():
     match = pair_findings(first=GOOD, second=measure(0.3 * speechlike(seconds=2), RATE))[1]
     assert match.passed is False
     assert match.value == pytest.approx(10.46, abs=0.1)
+
+
+def test_a_whisper_beside_a_shout_is_no_accident():
+    match = pair_findings(first=GOOD, second=measure(0.3 * speechlike(seconds=2), RATE), wanted_db=10.0)[1]
+    assert match.passed is True
+    assert match.message == (
+        "As they were made, the two deliveries lie 10.5 LU apart in loudness; 10.0 were asked for (at most 6 off)."
+    )

@@ -19,6 +19,7 @@ from generation.providers.calls import stopwatch
 from generation.providers.local_parts import local_packages, models_dir, package_dir, parts_join
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     import numpy.typing as npt
@@ -34,6 +35,8 @@ _MODELS = {"en": "whisper-tiny.en-int8", "zh": "whisper-base-int8"}
 class LocalTranscriber(Transcriber):
     queue: ClassVar[Queue] = "cpu"
     own_error: ClassVar[Mapping[str, float]] = {"en": 0.01, "zh": 0.07}
+    slack: ClassVar[Mapping[str, float]] = {"en": 0.12, "zh": 0.12}
+    """Measured on good speech: in every fourth line, flour is taken for flower or a character for another of its sound."""
 
     @property
     def model(self) -> str:

@@ -164,7 +164,8 @@ def phonemes(text: str) -> str:
 
 
 def _written_out(text: str) -> str:
-    """Numbers, money and signs as words."""
+    """Numbers, money and signs as words; the stop of an abbreviation is no pause."""
+    text = re.sub(r"\b(Mrs?|Ms|Dr|Prof|Jr|Sr|St|vs)\.", r"\1", text)
     text = re.sub(r"\$\s?(\d[\d,]*(?:\.\d+)?)", r"\1 dollars", text)
     text = re.sub(r"\b(\d{1,2}):(\d{2})\b", lambda m: f"{m[1]} {'' if m[2] == '00' else m[2]}", text)
     for sign, words in _SPOKEN_SIGNS.items():

@@ -44,7 +44,7 @@ class Kokoro:
         return frozenset(self._styles)
 
     def speak(self, phonemes: str, voice: str) -> Samples:
-        """Samples of an utterance: sentence by sentence, with pauses between them and a little quiet around."""
+        """Samples of an utterance with a little quiet around; a long one is spoken in pieces with pauses between them."""
         pause, edge = np.zeros(round(SENTENCE_PAUSE_S * RATE)), np.zeros(round(EDGE_S * RATE))
         spoken = [self._piece(piece, voice) for piece in pieces(phonemes)]
         joined: list[Samples] = [edge]
@@ -68,19 +68,17 @@ class Kokoro:
 
 
 def pieces(phonemes: str) -> list[str]:
-    """Cut at sentence ends, and long sentences at clauses, so that each piece fits the network."""
-    found: list[str] = []
-    for sentence in _SENTENCE_END.split(phonemes.strip()):
-        if len(sentence) <= MAX_TOKENS:
-            found.append(sentence)
-            continue
-        piece = ""
-        for clause in _CLAUSE_END.split(sentence):
-            if piece and len(piece) + len(clause) > MAX_TOKENS:
-                found.append(piece)
-                piece = ""
-            piece = f"{piece} {clause}".strip()
-        found.append(piece)
+    """As few pieces as fit the network, cut at sentence ends or else at clauses: a few words alone are spoken badly."""
+    parts = [
+        part
+        for sentence in _SENTENCE_END.split(phonemes.strip())
+        for part in ([sentence] if len(sentence) <= MAX_TOKENS else _CLAUSE_END.split(sentence))
+    ]
+    found = [""]
+    for part in parts:
+        if found[-1] and len(found[-1]) + len(part) >= MAX_TOKENS:
+            found.append("")
+        found[-1] = f"{found[-1]} {part}".strip()
     return [piece for piece in found if any(char.isalpha() for char in piece)]
 
 

@@ -32,7 +32,7 @@ class Timbre:
 
 POOL: dict[tuple[str, str], tuple[str, ...]] = {
     ("en", "male"): ("jm_kumo", "jm_kumo-light"),
-    ("en", "female"): ("jf_nezumi", "jf_gongitsune"),
+    ("en", "female"): ("jf_gongitsune", "jf_nezumi"),
     ("zh", "male"): ("jm_kumo", "jm_kumo-light"),
     ("zh", "female"): ("jf_nezumi", "jf_nezumi-deep"),
 }

@@ -118,3 +118,11 @@ document.addEventListener("click", async (event) => {
   await navigator.clipboard.writeText((source.value ?? source.textContent).trim());
   button.textContent = button.dataset.copied;
 });
+
+/* A table that has to be scrolled and holds nothing to tab to is itself reached by tab */
+function reachTables() {
+  for (const frame of document.querySelectorAll(".table-wrap:not([tabindex])")) if (!frame.querySelector("a[href], button, input, select, summary")) frame.tabIndex = 0;
+}
+
+reachTables();
+document.addEventListener("htmx:afterSettle", reachTables);

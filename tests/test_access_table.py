@@ -1,0 +1,236 @@
+"""Every address of the studio, and what each sort of visitor gets there. An address without a row here fails the test."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import NamedTuple
+
+import pytest
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
+from django.utils import timezone
+
+from annotation.models import Export, Round
+from evaluation.services import sitting_open, study_create, trial_next
+from generation.media import clip_url
+from generation.models import Clip
+from tests.annotation.factories import lease, round_with, split_of, submit
+from tests.eqstudio import factories as people
+from tests.evaluation.factories import model_respondent
+from tests.generation.pipeline import batch_of
+
+IN, LOGIN = "in", "sign-in"
+CURATE = {"anonymous": LOGIN, "nobody": 404, "annotator": 403, "researcher": IN, "admin": IN}
+"""Of researchers and admins: outsiders are not told that it is there."""
+ADMIN = {"anonymous": LOGIN, "nobody": 403, "annotator": 403, "researcher": 403, "admin": IN}
+SIGNED_IN = {"anonymous": LOGIN, "nobody": IN, "annotator": IN, "researcher": IN, "admin": IN}
+OPEN = dict.fromkeys(SIGNED_IN, IN)
+ANNOTATE = {"anonymous": LOGIN, "nobody": 404, "annotator": IN, "researcher": 403, "admin": 403}
+EXAM = {"anonymous": LOGIN, "nobody": 404, "annotator": IN, "researcher": IN, "admin": IN}
+OWN = {"anonymous": LOGIN, "nobody": 404, "annotator": IN, "researcher": 404, "admin": 404}
+"""Belongs to the annotator of this test; for everybody else it does not exist."""
+API = {"anonymous": 403}
+
+
+class Row(NamedTuple):
+    """How an address is asked for, with the ids of what, and what comes of it."""
+
+    method: str
+    ids: tuple[str, ...]
+    expected: dict[str, str | int]
+
+
+def get(expected, *ids):
+    return Row("get", ids, expected)
+
+
+def post(expected, *ids):
+    return Row("post", ids, expected)
+
+
+TABLE = {
+    "home": get(SIGNED_IN),
+    "running": get(OPEN),
+    "search": get({**CURATE, "nobody": 403}),
+    "language": post(OPEN),
+    "me": get(SIGNED_IN),
+    "me_token": post(SIGNED_IN),
+    "people": get(ADMIN),
+    "person_new": get(ADMIN),
+    "person": get(ADMIN, "person"),
+    "person_activation": post(ADMIN, "person"),
+    "person_link": post(ADMIN, "person"),
+    "events": get(ADMIN),
+    "health": get(ADMIN),
+    "healthz": get(OPEN),
+    "corpora": get(CURATE),
+    "corpus": get(CURATE, "corpus"),
+    "dialogue": get(CURATE, "dialogue"),
+    "dialogue_decide": post(CURATE, "dialogue"),
+    "batches": get(CURATE),
+    "batch_new": get(CURATE),
+    "batch": get(CURATE, "batch"),
+    "batch_cancel": post(CURATE, "batch"),
+    "batch_retry": post(CURATE, "batch"),
+    "providers": get(CURATE),
+    "provider_check": post(CURATE, "kind", "alias"),
+    "media": get(OWN, "clip"),
+    "judge": get(ANNOTATE, "round"),
+    "judge_next": get(ANNOTATE, "round"),
+    "judge_submit": post(ANNOTATE, "round"),
+    "judge_draft": post(ANNOTATE, "round"),
+    "judge_heartbeat": post(ANNOTATE, "round"),
+    "judge_skip": post(ANNOTATE, "round"),
+    "judge_undo": post(ANNOTATE, "round"),
+    "my_judgements": get({**ANNOTATE, "nobody": 403}),
+    "judgement_take_back": post({**ANNOTATE, "nobody": 403}, "judgement"),
+    "rounds": get(CURATE),
+    "round_new": get(CURATE),
+    "round": get(CURATE, "round"),
+    "round_figure": get(CURATE, "round"),
+    "round_fill": post(CURATE, "round"),
+    "round_state": post(CURATE, "round"),
+    "adjudicate": get(CURATE, "item"),
+    "splits": get(CURATE),
+    "split_new": get(CURATE),
+    "split_counts": get(CURATE),
+    "split": get(CURATE, "split"),
+    "split_audit": get(CURATE, "split"),
+    "split_exports": get(CURATE, "split"),
+    "split_export": post(CURATE, "split"),
+    "split_download": get(CURATE, "export"),
+    "api_rounds": get({**SIGNED_IN, **API}),
+    "api_round_next": post({**ANNOTATE, **API}, "round"),
+    "api_round_agreement": get({**CURATE, **API}, "round"),
+    "api_assignment_submit": post({**OWN, **API}, "assignment"),
+    "schema": get({**SIGNED_IN, **API}),
+    "docs": get(SIGNED_IN),
+    "studies": get({**SIGNED_IN, "nobody": 404}),
+    "study_new": get(CURATE),
+    "study": get(EXAM, "study"),
+    "study_close": post(CURATE, "study"),
+    "run_new": get(CURATE, "study"),
+    "comparison": get(CURATE, "study"),
+    "comparison_chart": get(CURATE, "study", "chart"),
+    "comparison_csv": get(CURATE, "study"),
+    "runs": get(CURATE),
+    "run": get(CURATE, "run"),
+    "run_stop": post(CURATE, "run"),
+    "run_resume": post(CURATE, "run"),
+    "sit_start": post(EXAM, "study"),
+    "sit": get(OWN, "sitting"),
+    "sit_begin": post(OWN, "sitting"),
+    "sit_answer": post(OWN, "sitting"),
+}
+SIGN_IN_PREFIXES = ("account_", "socialaccount_", "mfa_")
+"""django-allauth's own pages: about the visitor's own account only, and tested there."""
+
+
+def names(resolver: URLResolver):
+    for entry in resolver.url_patterns:
+        if isinstance(entry, URLResolver):
+            yield from names(entry)
+        elif isinstance(entry, URLPattern):
+            yield entry.name or str(entry.pattern)
+
+
+@pytest.fixture
+def visitors(db):
+    return {
+        "anonymous": None,
+        "nobody": people.UserFactory(),
+        "annotator": people.annotator(),
+        "researcher": people.researcher(),
+        "admin": people.admin(),
+    }
+
+
+@pytest.fixture
+def ids(visitors):
+    """Ids of one of everything; lease, judgement, sitting and clip address belong to the annotator."""
+    mine, now = visitors["annotator"], timezone.now()
+    round_ = round_with(items=2)
+    done = lease(round_, mine, now - timedelta(minutes=1))
+    judgement = submit(done)
+    split = split_of()
+    study = study_create(name="exam", split=split)
+    sitting = sitting_open(study=study, user=mine)
+    trial_next(sitting=sitting)
+    batch = batch_of()
+    return {
+        "person": people.annotator().uid,
+        "corpus": round_.corpus.uid,
+        "dialogue": done.item.dialogue.uid,
+        "batch": batch.uid,
+        "kind": "text",
+        "alias": "fake",
+        "clip": clip_url(clip=Clip.objects.first(), holder=mine.uid).rsplit("/", 1)[-1],
+        "round": round_.uid,
+        "assignment": lease(round_, mine, now).uid,
+        "judgement": judgement.uid,
+        "item": done.item.uid,
+        "split": split.uid,
+        "export": Export.objects.create(split=split, format="huggingface").uid,
+        "study": study.uid,
+        "chart": "leaderboard",
+        "run": sitting_open(study=study, respondent=model_respondent(study)).uid,
+        "sitting": sitting.uid,
+    }
+
+
+def outcome(response) -> str | int:
+    if response.status_code == 302 and response["Location"].startswith(reverse("account_login")):
+        return LOGIN
+    return response.status_code if response.status_code in {401, 403, 404} else IN
+
+
+def test_every_address_has_a_row():
+    found = {name for name in names(get_resolver()) if not name.startswith(SIGN_IN_PREFIXES)}
+
+    assert found == set(TABLE)
+
+
+def told(name, visitors, ids) -> dict[str, str | int]:
+    """What every visitor gets at one address."""
+    row, found = TABLE[name], {}
+    for visitor, user in visitors.items():
+        client = Client()
+        if user is not None:
+            client.force_login(user)
+        response = getattr(client, row.method)(reverse(name, args=[ids[key] for key in row.ids]))
+        assert response.status_code < 500, name
+        found[visitor] = outcome(response)
+    return found
+
+
+def test_each_visitor_reads_what_the_table_says(visitors, ids):
+    reading = [name for name, row in TABLE.items() if row.method == "get"]
+
+    found = {name: told(name, visitors, ids) for name in reading}
+
+    assert found == {name: TABLE[name].expected for name in reading}
+
+
+@pytest.mark.parametrize("name", [name for name, row in TABLE.items() if row.method == "post"])
+def test_each_visitor_changes_what_the_table_says(name, visitors, ids):
+    assert told(name, visitors, ids) == TABLE[name].expected
+
+
+def test_an_id_that_is_none_is_not_found(visitors):
+    found = {}
+    for name, row in TABLE.items():
+        if row.ids:
+            client = Client()
+            client.force_login(visitors["annotator" if row.expected["admin"] in {403, 404} else "admin"])
+            address = reverse(name, args=["no-such-id" for _ in row.ids])
+            found[name] = getattr(client, row.method)(address).status_code
+
+    assert found == dict.fromkeys(found, 404)
+
+
+def test_a_paused_round_is_still_guarded(visitors, ids):
+    Round.objects.update(state=Round.State.PAUSED)
+    client = Client()
+    client.force_login(visitors["nobody"])
+
+    assert client.get(reverse("judge", args=[ids["round"]])).status_code == 404
