@@ -6,6 +6,7 @@ Read by the settings, so nothing here needs Django.
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
 import tempfile
@@ -100,15 +101,16 @@ def broker_wait(data_dir: Path, timeout_s: float = 10.0) -> bool:
     return False
 
 
-def broker_restore(data_dir: Path) -> int:
-    """Hand out again at once what the only worker held when it was killed. Returns how many messages those are.
+def broker_restore(data_dir: Path, *, queue: str) -> int:
+    """Hand out again at once what the only worker of ``queue`` held when it was killed. Returns how many messages those are.
 
-    Celery itself waits out the visibility timeout, which must be longer than the longest task. With one worker on an
-    embedded broker nobody else can be at work on them, so their time is set to long ago.
+    Celery itself waits out the visibility timeout, which must be longer than the longest task. With one worker for each
+    queue of an embedded broker nobody else can be at work on them, so their time is set to long ago.
     """
     client = redis.Redis(unix_socket_path=str(broker_socket(data_dir)), decode_responses=True)
     try:
-        held: Any = client.zrange("unacked_index", 0, -1)
+        told: Any = client.hgetall("unacked")
+        held = [tag for tag, message in told.items() if json.loads(message)[2] == queue]
         if held:
             client.zadd("unacked_index", dict.fromkeys(held, 0), xx=True)
         return len(held)

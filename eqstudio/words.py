@@ -13,6 +13,8 @@ VERBS: dict[str, Any] = {
     "account switched on": _("switched the account on"),
     "adjudicated": _("decided"),
     "asked for export": _("asked for an export"),
+    "budget set": _("set the budget"),
+    "budget used up": _("stopped: the budget is used up"),
     "cancelled": _("called off"),
     "closed": _("closed"),
     "created": _("created"),

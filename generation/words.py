@@ -60,7 +60,20 @@ CHECK_LABELS: dict[str, Any] = {
     "distinctiveness": _("deliveries differ"),
     "loudness match": _("loudness as made"),
     "matched loudness": _("loudness as heard"),
+    "text gives away": _("words give the key away"),
 }
+
+
+DRAW_LABELS: dict[str, Any] = {
+    "cell": _("mood and setting"),
+    "topic": _("topic"),
+    "roles": _("roles"),
+    "genders": _("genders"),
+    "name": _("name"),
+    "archetype": _("who lacks the skill"),
+    "plan": _("plan"),
+}
+"""What was drawn for a dialogue."""
 
 
 def text_here(text: Mapping[str, str]) -> str:

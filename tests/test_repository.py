@@ -70,7 +70,7 @@ def test_env_example_documents_every_setting_and_no_other():
 
 def test_compose_has_every_service_with_a_healthcheck():
     services = compose()["services"]
-    assert sorted(services) == ["beat", "db", "gpu", "migrate", "minio", "redis", "web", "worker"]
+    assert sorted(services) == ["beat", "db", "gpu", "migrate", "minio", "redis", "web", "worker", "worker-cpu"]
     assert [name for name, service in services.items() if "healthcheck" not in service] == ["migrate"]
     assert [name for name, service in services.items() if "profiles" in service] == ["gpu", "minio"]
 

@@ -1,9 +1,18 @@
 """Reads that are used twice or cross relations."""
 
 from generation.selectors.access import batch_for, corpus_for, dialogue_for
+from generation.selectors.browsing import (
+    Neighbours,
+    Wanted,
+    dialogue_neighbours,
+    dialogues_wanted,
+    findings_named,
+    lines_counted,
+    wanted_read,
+)
 from generation.selectors.details import DialogueDetail, dialogue_detail
 from generation.selectors.items import item_view, item_views, variants_by_uid
-from generation.selectors.listing import Facets, corpora_listed, corpus_facets, dialogues_listed
+from generation.selectors.listing import Facets, corpora_listed, corpus_facets
 from generation.selectors.production import (
     BatchProgress,
     Spent,
@@ -24,7 +33,9 @@ __all__ = [
     "BenchmarkGuard",
     "DialogueDetail",
     "Facets",
+    "Neighbours",
     "Spent",
+    "Wanted",
     "batch_for",
     "batch_progress",
     "batches_listed",
@@ -35,16 +46,20 @@ __all__ = [
     "corpus_for",
     "dialogue_detail",
     "dialogue_for",
+    "dialogue_neighbours",
     "dialogues_due",
-    "dialogues_listed",
+    "dialogues_wanted",
     "due",
+    "findings_named",
     "going",
     "item_view",
     "item_views",
+    "lines_counted",
     "production_now",
     "shortcuts_found",
     "upload_for",
     "uploads_due",
     "uploads_listed",
     "variants_by_uid",
+    "wanted_read",
 ]

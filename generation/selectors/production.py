@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 
-from django.db.models import Count, Q, QuerySet, Sum
+from django.db.models import Count, Q, QuerySet
 
 from generation.domain.lifecycle import IN_PRODUCTION, DialogueState
-from generation.models import Batch, Dialogue, ProviderCall
+from generation.models import Batch, Dialogue
 
 QUEUED = "queued"
 """Stands in ``lease_owner`` while a dialogue waits at the broker."""
@@ -31,16 +31,40 @@ class Failure:
 
 
 @dataclass(frozen=True)
+class Stage:
+    """One step of production: how many dialogues have it behind them, and in which state those wait that are due for it."""
+
+    state: str
+    done: int
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What a batch will have taken in the end, from what its finished dialogues took. None where nothing is finished."""
+
+    calls: int | None = None
+    cost: Decimal | None = None
+    time: timedelta | None = None
+
+
+@dataclass(frozen=True)
 class BatchProgress:
     """How far a batch is. ``eta`` is None while nothing was finished lately, or nothing is left."""
 
     total: int
     states: dict[str, int]
+    stages: tuple[Stage, ...]
     failures: tuple[Failure, ...]
     calls: int
+    tokens: int
     cost: Decimal | None
-    eta: timedelta | None
+    expected: Expected
     cancelled: bool
+    stopped: str
+
+    @property
+    def eta(self) -> timedelta | None:
+        return self.expected.time
 
     @property
     def waiting(self) -> int:
@@ -56,7 +80,7 @@ class BatchProgress:
 
     @property
     def running(self) -> bool:
-        return bool(self.waiting) and not self.cancelled
+        return bool(self.waiting) and not self.cancelled and not self.stopped
 
 
 def due(now: datetime) -> Q:
@@ -80,21 +104,75 @@ def dialogues_due(*, now: datetime, limit: int = SWEEP_LIMIT) -> list[Dialogue]:
 
 
 def batch_progress(*, batch: Batch, now: datetime) -> BatchProgress:
-    """Counts per state, failures by cause, cost so far and time left; five queries however large the batch."""
+    """Counts per state and stage, failures by cause, what it took and will take; five queries however large the batch."""
     dialogues = Dialogue.objects.filter(brief__batch=batch)
+    row = Batch.objects.get(pk=batch.pk)
     states = _states(dialogues)
-    calls = ProviderCall.objects.filter(dialogue__brief__batch=batch).aggregate(count=Count("pk"), cost=Sum("cost"))
-    cancelled = batch.cancelled_at is not None
     waiting = sum(states.get(state, 0) for state in _PRODUCTION)
+    off = row.cancelled_at is not None or row.stopped_at is not None
     return BatchProgress(
         total=sum(states.values()),
         states=states,
+        stages=_stages(states),
         failures=_failures(dialogues),
-        calls=calls["count"],
-        cost=calls["cost"],
-        eta=None if cancelled else _time_left(dialogues, waiting, batch.created, now),
-        cancelled=cancelled,
+        calls=row.calls_done,
+        tokens=row.tokens_spent,
+        cost=row.cost_spent or None,
+        expected=_expected(row, states, None if off else _time_left(dialogues, waiting, row.created, now)),
+        cancelled=row.cancelled_at is not None,
+        stopped=row.stopped_reason,
     )
+
+
+def _stages(states: dict[str, int]) -> tuple[Stage, ...]:
+    """Written, spoken, checked: a dialogue that has a stage behind it counts there, wherever it is now."""
+    beyond = sum(count for state, count in states.items() if state not in {*_PRODUCTION, _FAILED})
+    stages = []
+    for state in reversed([DialogueState.BRIEFED, DialogueState.SCRIPTED, DialogueState.VOICED]):
+        stages.append(Stage(state.value, beyond))
+        beyond += states.get(state.value, 0)
+    return tuple(reversed(stages))
+
+
+def _expected(batch: Batch, states: dict[str, int], left: timedelta | None) -> Expected:
+    """By share of stages done, which is there before the first dialogue is finished."""
+    stages = _stages(states)
+    unfinished = sum(states.get(state, 0) for state in _PRODUCTION)
+    done = sum(stage.done for stage in stages) / len(stages)
+    if not done or not unfinished:
+        return Expected(time=left)
+    whole = (stages[-1].done + unfinished) / done
+    cost = batch.cost_spent * Decimal(str(whole)) if batch.cost_spent else None
+    return Expected(calls=round(batch.calls_done * whole), cost=cost, time=left)
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What several batches together took so far; ``cost_expected`` what they will have taken in the end."""
+
+    states: dict[str, int]
+    calls: int
+    cost: Decimal | None
+    cost_expected: Decimal | None
+    stopped: tuple[str, ...]
+
+
+def batches_spent(*, dialogues: QuerySet[Dialogue]) -> Spent:
+    """Where these dialogues are and what their batches took; three queries."""
+    states = _states(dialogues)
+    batches = Batch.objects.filter(briefs__dialogues__in=dialogues.order_by()).distinct()
+    rows = list(batches.values_list("calls_done", "cost_spent", "stopped_reason"))
+    cost = sum((row[1] for row in rows), Decimal(0))
+    stages = _stages(states)
+    done, waiting = sum(stage.done for stage in stages) / len(stages), sum(states.get(s, 0) for s in _PRODUCTION)
+    expected = cost * Decimal(str((stages[-1].done + waiting) / done)) if done and waiting and cost else None
+    return Spent(states, sum(row[0] for row in rows), cost or None, expected, tuple(row[2] for row in rows if row[2]))
+
+
+def batches_open(*, dialogues: QuerySet[Dialogue]) -> list[Batch]:
+    """The batches of these dialogues that are neither finished nor called off."""
+    unfinished = dialogues.order_by().filter(state__in=_PRODUCTION)
+    return list(Batch.objects.filter(briefs__dialogues__in=unfinished, cancelled_at=None).distinct())
 
 
 def batches_listed(*, corpus_uid: str = "") -> QuerySet[Batch]:
@@ -113,7 +191,9 @@ def batches_listed(*, corpus_uid: str = "") -> QuerySet[Batch]:
 
 def production_now(*, now: datetime) -> dict[str, int | timedelta | None]:
     """What the strip under the top line says: how many dialogues are being made, how many failed, how long it takes."""
-    dialogues = Dialogue.objects.filter(brief__batch__cancelled_at=None, brief__isnull=False)
+    dialogues = Dialogue.objects.filter(
+        brief__batch__cancelled_at=None, brief__batch__stopped_at=None, brief__isnull=False
+    )
     states = _states(dialogues)
     waiting = sum(states.get(state, 0) for state in _PRODUCTION)
     left = _time_left(dialogues, waiting, now - RATE_WINDOW, now) if waiting else None

@@ -32,32 +32,45 @@ class Budget:
 
 
 def call_reserve(*, dialogue: Dialogue | None) -> None:
-    """Count a call of the dialogue's batch before it is made. BudgetSpent when there is none left; the batch is stopped.
+    """Count a call of the dialogue's batch before it is made, if the batch has limits. BudgetSpent when there is none left;
+    the batch is stopped.
 
     Side effects: the batch's count, or its stop with an Event.
     """
-    if dialogue is None or dialogue.brief is None:
+    batch = _batch(dialogue)
+    if batch is None or not _is_limited(batch):
         return
-    batch_id = dialogue.brief.batch_id
     within = (
         (Q(max_calls=None) | Q(calls_begun__lt=F("max_calls")))
         & (Q(max_tokens=None) | Q(tokens_spent__lt=F("max_tokens")))
         & (Q(max_cost=None) | Q(cost_spent__lt=F("max_cost")))
     )
-    if Batch.objects.filter(within, pk=batch_id, stopped_at=None).update(calls_begun=F("calls_begun") + 1):
+    if Batch.objects.filter(within, pk=batch.pk, stopped_at=None).update(calls_begun=F("calls_begun") + 1):
         return
-    raise BudgetSpent(_batch_stop(batch_id))
+    raise BudgetSpent(_batch_stop(batch.pk))
 
 
 def call_count(*, dialogue: Dialogue | None, tokens: int, cost: Decimal | None) -> None:
     """Add a call that is in the ledger to what its batch has taken; part of the caller's transaction."""
-    if dialogue is None or dialogue.brief is None:
+    batch = _batch(dialogue)
+    if batch is None:
         return
-    Batch.objects.filter(pk=dialogue.brief.batch_id).update(
+    begun = {} if _is_limited(batch) else {"calls_begun": F("calls_begun") + 1}
+    Batch.objects.filter(pk=batch.pk).update(
+        **begun,
         calls_done=F("calls_done") + 1,
         tokens_spent=F("tokens_spent") + tokens,
         cost_spent=F("cost_spent") + (cost or Decimal(0)),
     )
+
+
+def _batch(dialogue: Dialogue | None) -> Batch | None:
+    return dialogue.brief.batch if dialogue is not None and dialogue.brief is not None else None
+
+
+def _is_limited(batch: Batch) -> bool:
+    """As it was when its dialogue was claimed: a step that is under way does not notice a new limit."""
+    return batch.max_calls is not None or batch.max_tokens is not None or batch.max_cost is not None
 
 
 @transaction.atomic

@@ -29,6 +29,8 @@ SLOT = timedelta(minutes=4)
 """Longer than one call; a slot that is handed on is renewed when half of it is over."""
 PATIENCE_S = 2.0
 """How long one waits for a slot of its own process before the step is put off."""
+LOOK_S = 0.25
+"""How long a look at a gate is good for: other processes learn of a closed one that much later."""
 LONGEST_PAUSE_S = 3600.0
 COME_BACK_S = 1.0
 _MINUTE_S = 60.0
@@ -83,9 +85,13 @@ def gate_close(*, kind: str, alias: str, after_s: float) -> None:
     until = timezone.now() + timedelta(seconds=min(after_s, LONGEST_PAUSE_S))
     gate, _new = ProviderGate.objects.get_or_create(name=f"{kind}:{alias}")
     ProviderGate.objects.filter(Q(not_before=None) | Q(not_before__lt=until), pk=gate.pk).update(not_before=until)
+    _seen_open.pop(gate.name, None)
 
 
 def _open_check(name: str) -> None:
+    """Look at the gate, unless it was open a moment ago."""
+    if time.monotonic() - _seen_open.get(name, -LOOK_S) < LOOK_S:
+        return
     until = ProviderGate.objects.filter(name=name).values_list("not_before", flat=True).first()
     left = (until - timezone.now()).total_seconds() if until else 0.0
     if left > 0:
@@ -94,6 +100,7 @@ def _open_check(name: str) -> None:
             % {"provider": name, "seconds": round(left)},
             after_s=left,
         )
+    _seen_open[name] = time.monotonic()
 
 
 def _pace(name: str, limits: Limits) -> None:
@@ -134,7 +141,6 @@ class _Slots:
     lock: threading.Condition = field(default_factory=threading.Condition)
     waiting: int = 0
     handed: list[_Slot] = field(default_factory=list)
-    made: int = 0
 
     def take(self, limit: int) -> _Slot:
         slot = self._claim(limit)
@@ -164,13 +170,10 @@ class _Slots:
         ProviderSlot.objects.filter(pk=slot.pk, holder=slot.holder).update(holder="", until=None)
 
     def _claim(self, limit: int) -> _Slot | None:
-        if self.made < limit:
-            known = set(ProviderSlot.objects.filter(gate=self.name).values_list("number", flat=True))
-            missing = [ProviderSlot(gate=self.name, number=n) for n in range(limit) if n not in known]
-            ProviderSlot.objects.bulk_create(missing, ignore_conflicts=True)
-            self.made = limit
-        now = timezone.now()
-        free = Q(until=None) | Q(until__lte=now)
+        return self._claim_free(limit) or (self._claim_free(limit) if self._make(limit) else None)
+
+    def _claim_free(self, limit: int) -> _Slot | None:
+        free = Q(until=None) | Q(until__lte=timezone.now())
         holder = f"{process_name()}:{uid()}"
         for pk in ProviderSlot.objects.filter(free, gate=self.name, number__lt=limit).values_list("pk", flat=True):
             until = timezone.now() + SLOT
@@ -178,7 +181,15 @@ class _Slots:
                 return _Slot(pk, holder, until)
         return None
 
+    def _make(self, limit: int) -> bool:
+        """Make the slots that a new or higher limit lacks; whether there were any."""
+        known = set(ProviderSlot.objects.filter(gate=self.name).values_list("number", flat=True))
+        missing = [ProviderSlot(gate=self.name, number=number) for number in range(limit) if number not in known]
+        ProviderSlot.objects.bulk_create(missing, ignore_conflicts=True)
+        return bool(missing)
 
+
+_seen_open: dict[str, float] = {}
 _held: dict[tuple[int, str], _Slots] = {}
 _held_lock = threading.Lock()
 

@@ -7,14 +7,14 @@ import socket
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from django.db.models import F, Q
+from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from eqstudio.errors import Conflict
 from eqstudio.ids import uid
 from generation.domain.lifecycle import IN_PRODUCTION
-from generation.models import Dialogue
+from generation.models import Batch, Dialogue
 from generation.selectors.production import QUEUED, due
 
 LEASE = timedelta(minutes=5)
@@ -91,15 +91,12 @@ def lease_extend(*, dialogue: Dialogue, until: datetime, progress: bool) -> bool
     batch called off.
     """
     fresh = {"lease_until": until} | ({"attempts": 1} if progress else {})
-    mine = Dialogue.objects.filter(
-        Q(brief=None) | Q(brief__batch__cancelled_at=None),
-        pk=dialogue.pk,
-        state=dialogue.state,
-        lease_owner=dialogue.lease_owner,
-    )
     if dialogue.lease_owner in {"", QUEUED}:
         return True
+    mine = Dialogue.objects.filter(pk=dialogue.pk, state=dialogue.state, lease_owner=dialogue.lease_owner)
     if not mine.update(**fresh):
+        return False
+    if dialogue.brief is not None and not Batch.objects.filter(pk=dialogue.brief.batch_id, cancelled_at=None).exists():
         return False
     dialogue.lease_until = until
     if progress:

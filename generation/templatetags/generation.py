@@ -8,6 +8,7 @@ from typing import Any
 from django import template
 
 from generation import words
+from generation.domain.transcript import Part, transcript_diff
 
 register = template.Library()
 
@@ -43,6 +44,12 @@ def check_label(name: str) -> Any:
 def category_of(dialogue: Any) -> str:
     """The category of a dialogue or brief, in words."""
     return words.category_label(dialogue.benchmark, dialogue.category)
+
+
+@register.filter
+def heard_as(variant: Any, heard: str) -> list[Part]:
+    """What was to be said held against what was heard."""
+    return transcript_diff(variant.text, heard, variant.turn.dialogue.language)
 
 
 @register.filter

@@ -36,8 +36,8 @@ def studio(tmp_path):
         "DJANGO_SETTINGS_MODULE": "eqstudio.settings",
     }
 
-    def start(*arguments):
-        command = [sys.executable, "manage.py", *arguments]
+    def start(*arguments, program=("manage.py",)):
+        command = [sys.executable, *program, *arguments]
         return subprocess.Popen(
             command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
@@ -95,6 +95,44 @@ def test_killed_three_times_generation_finishes_with_every_clip_once(studio, tmp
     assert rows(tmp_path, paid.format("text")) == [(DIALOGUES, DIALOGUES)]
     assert rows(tmp_path, "select count(*) from generation_providercall where outcome <> 'ok'") == [(0,)]
     stored = [path for path in (tmp_path / "media" / "clips").rglob("*") if path.is_file()]
+    kept_sounds = "select sha256 from generation_clip union select sha256 from generation_rendition"
     assert sorted(path.name for path in stored if "partial" not in path.name) == sorted(
-        sha256 for (sha256,) in rows(tmp_path, "select sha256 from generation_clip")
+        sha256 for (sha256,) in rows(tmp_path, kept_sounds)
     )
+
+
+IN_STAGES = """
+import sys
+from django.core.management import execute_from_command_line
+import django
+django.setup()
+from generation.providers.text.fake import FakeText
+FakeText.writes_in_stages = True
+execute_from_command_line(["manage.py", *sys.argv[1:]])
+"""
+CALLS_EACH = 8
+"""Six parts and verdicts for a SpeechEQ script, two guesses by its words."""
+
+
+def test_killed_while_writing_in_stages_every_part_is_paid_for_once(studio, tmp_path):
+    for wanted in (2, 9, 23):
+        process = studio(*ASKED, program=("-c", IN_STAGES))
+        end = time.monotonic() + DEADLINE_S
+        while rows(tmp_path, "select count(*) from generation_providercall where kind = 'text'")[0][0] < wanted:
+            assert process.poll() is None, process.communicate()[1]
+            assert time.monotonic() < end
+            time.sleep(0.005)
+        process.send_signal(signal.SIGKILL)
+        process.communicate(timeout=DEADLINE_S)
+
+    finished = studio(*ASKED, program=("-c", IN_STAGES))
+    out, problems = finished.communicate(timeout=DEADLINE_S)
+
+    assert finished.returncode == 0, problems
+    assert json.loads(out)["failed"] == []
+    paid = "select count(*), count(distinct request_hash) from generation_providercall where kind = 'text' and outcome = 'ok'"
+    assert rows(tmp_path, paid) == [(DIALOGUES * CALLS_EACH, DIALOGUES * CALLS_EACH)]
+    taken = "select count(*), count(distinct dialogue_id || stage) from generation_candidate where chosen and key in ('', 's4.resonant')"
+    assert rows(tmp_path, taken) == [(DIALOGUES * 4, DIALOGUES * 4)]
+    titles = "select count(*), count(distinct title) from generation_dialogue"
+    assert rows(tmp_path, titles) == [(DIALOGUES, DIALOGUES)]

@@ -50,7 +50,7 @@ def test_batch_create_makes_one_briefed_dialogue_per_count():
         ({"count": 0}, "at least one dialogue"),
         (
             {"text_provider": "fak"},
-            "Unknown text provider 'fak'. Did you mean 'fake'? Known: demo, fake, local, openai.",
+            "Unknown text provider 'fak'. Did you mean 'fake'? Known: anthropic, ",
         ),
         ({"voice_provider": "none"}, "Unknown voice provider 'none'"),
         ({"transcriber": "none"}, "Unknown transcriber 'none'"),

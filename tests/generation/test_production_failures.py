@@ -157,5 +157,5 @@ def test_providers_are_checked_by_alias():
         ("voice", True),
         ("transcriber", True),
     ]
-    with pytest.raises(UnknownAlias, match="Known: demo, fake, local, openai"):
+    with pytest.raises(UnknownAlias, match="Known: anthropic, azure, deepseek, demo, fake, llamacpp, local, openai"):
         providers_check(alias="nobody")

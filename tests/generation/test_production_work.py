@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from eqstudio.errors import Conflict
 from generation import tasks
-from generation.models import Dialogue, ProviderCall, Variant
+from generation.models import Batch, Dialogue, ProviderCall, Variant
 from generation.providers.scripted import Behaviour
 from generation.providers.text.fake import FakeText
 from generation.providers.voice.fake import FakeVoice
@@ -106,16 +106,16 @@ def test_progress_counts_states_failures_cost_and_time_left(django_assert_num_qu
     ready, _scripted, failed, _briefed = Dialogue.objects.filter(brief__batch=batch)
     advance(ready, times=3)
     Dialogue.objects.filter(pk=failed.pk).update(state="failed", error_cause="timeout", error="No answer.")
-    ProviderCall.objects.create(
-        kind="text", provider="x", request_hash="0", outcome="error", cost="0.25", dialogue=ready
-    )
+    Batch.objects.filter(pk=batch.pk).update(calls_done=34, cost_spent="0.25")
 
     with django_assert_num_queries(5):
         progress = batch_progress(batch=batch, now=timezone.now() + timedelta(minutes=1))
 
     assert (progress.total, progress.done, progress.failed, progress.waiting) == (4, 1, 1, 2)
     assert [(f.cause, f.count, f.example) for f in progress.failures] == [("timeout", 1, "No answer.")]
+    assert [(stage.state, stage.done) for stage in progress.stages] == [("briefed", 1), ("scripted", 1), ("voiced", 1)]
     assert float(progress.cost) == 0.25
+    assert (progress.expected.calls, float(progress.expected.cost)) == (102, 0.75)
     assert timedelta(minutes=1.9) < progress.eta < timedelta(minutes=2.2)
     assert progress.running
     assert production_now(now=timezone.now())["waiting"] == 2

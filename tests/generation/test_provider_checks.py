@@ -19,6 +19,7 @@ from eqstudio.errors import GiveUp, InvalidInput, ProviderError, Refused, Retry
 from eqstudio.net import retry_after
 from generation.intake import audio_decode
 from generation.providers import calls, text_providers, transcribers, voice_providers
+from generation.providers.text import anthropic
 from generation.providers.transcriber import whisper
 from generation.providers.voice import qwen3
 from generation.services import provider_check
@@ -82,6 +83,12 @@ def write(alias: str):
     return provider.write(prompt=PROMPT, schema=Script, seed=7, brief=BRIEF, ordinal=2, benchmark="speecheq")
 
 
+@pytest.fixture(autouse=True)
+def _hasty(monkeypatch):
+    for module in (calls, anthropic):
+        monkeypatch.setattr(module, "CHECK_TIMEOUT_S", 0.3)
+
+
 # --- what a check says
 
 
@@ -107,9 +114,7 @@ def test_a_check_makes_one_small_call_and_says_that_it_works(server, kind, alias
     ],
     ids=["401", "403", "402", "quota", "429", "page", "page-404", "slow"],
 )
-def test_a_check_says_in_words_what_is_wrong(server, kind, alias, reply, words, monkeypatch):
-    for module in (calls, sys.modules["generation.providers.text.anthropic"]):
-        monkeypatch.setattr(module, "CHECK_TIMEOUT_S", 0.3)
+def test_a_check_says_in_words_what_is_wrong(server, kind, alias, reply, words):
     server.script(reply)
     ok, message = check(kind, alias)
     assert not ok
@@ -179,10 +184,8 @@ def test_every_vendor_writes_a_script_and_says_what_it_took(server, alias, setti
     assert (result.usage.tokens_in, result.usage.tokens_out, float(result.usage.cost)) == (100, 50, 0.002)
 
 
-def test_azure_is_asked_at_the_v1_address_of_its_resource(monkeypatch):
-    env = SimpleNamespace(
-        str=lambda name, default: {"AZURE_OPENAI_ENDPOINT": "https://mine.openai.azure.com/"}.get(name, default)
-    )
+def test_azure_is_asked_at_the_v1_address_of_its_resource():
+    env = SimpleNamespace(str={"AZURE_OPENAI_ENDPOINT": "https://mine.openai.azure.com/"}.get)
     azure = settings_vendors.vendors_read(env)["azure"]
     assert azure["base_url"] == "https://mine.openai.azure.com/openai/v1/"
     assert azure["key_env"] == "AZURE_OPENAI_API_KEY"
@@ -302,7 +305,7 @@ def test_retry_after_is_read_as_a_date():
 # --- models on an accelerator
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def _nothing_loaded():
     qwen3.load.cache_clear()
     whisper.load.cache_clear()
@@ -312,7 +315,7 @@ def _nothing_loaded():
 
 
 @pytest.mark.parametrize(("kind", "alias"), [("voice", "qwen3-tts"), ("transcriber", "whisper-large-v3")])
-def test_without_its_packages_a_model_says_what_to_install(kind, alias, monkeypatch, _nothing_loaded):
+def test_without_its_packages_a_model_says_what_to_install(kind, alias, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     ok, message = check(kind, alias)
     assert not ok
@@ -332,7 +335,7 @@ class _Torch(SimpleNamespace):
         super().__init__(cuda=cuda, bfloat16="bf16", float16="f16", manual_seed=lambda _seed: None)
 
 
-def test_qwen3_speaks_by_instruction_in_the_language_by_name(monkeypatch, _nothing_loaded):
+def test_qwen3_speaks_by_instruction_in_the_language_by_name(monkeypatch):
     asked, torch = {}, _Torch()
 
     class Network:
@@ -361,7 +364,7 @@ def test_qwen3_speaks_by_instruction_in_the_language_by_name(monkeypatch, _nothi
     assert (caught.value.cause, caught.value.decision) == ("out of memory", Retry(30))
 
 
-def test_whisper_hears_sixteen_kilohertz(monkeypatch, _nothing_loaded):
+def test_whisper_hears_sixteen_kilohertz(monkeypatch):
     asked = {}
 
     def pipe(sound, **options):
@@ -380,7 +383,7 @@ def test_whisper_hears_sixteen_kilohertz(monkeypatch, _nothing_loaded):
     assert asked["return_timestamps"] is False
 
 
-def test_a_machine_without_an_accelerator_says_so(monkeypatch, _nothing_loaded):
+def test_a_machine_without_an_accelerator_says_so(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", _Torch(there=False))
     monkeypatch.setitem(sys.modules, "transformers", SimpleNamespace(pipeline=None))
     assert check("transcriber", "whisper-large-v3") == (

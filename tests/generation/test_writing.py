@@ -1,14 +1,17 @@
 """Writing in stages with a fake that follows: what is kept, what is drawn, what is refused, what is paid for."""
 
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from django.db import connection
 
 from eqstudio.benchmarks import benchmark_get, benchmarks
 from generation.models import Candidate, Dialogue, Draw, ProviderCall, Turn
 from generation.providers.scripted import Behaviour
 from generation.providers.text.fake import FakeText
 from generation.services import dialogues_retry
+from generation.services.casting import dialogue_cast
 from tests.generation.pipeline import advance, batch_of, one_briefed
 
 pytestmark = pytest.mark.django_db
@@ -179,3 +182,59 @@ def test_a_provider_that_does_not_write_in_stages_is_asked_once(monkeypatch):
     assert dialogue.state == "scripted"
     assert text_calls(dialogue).count() == 1
     assert not Draw.objects.exists()
+
+
+def test_the_page_of_a_dialogue_shows_what_was_drawn_and_weighed(client, rita):
+    dialogue = written_of("speecheq")
+    FakeText.script.append(Behaviour.RUBBISH)
+    advance(dialogue)
+    client.force_login(rita)
+
+    page = client.get(f"/dialogues/{dialogue.uid}/").content.decode()
+
+    assert "How it was written" in page
+    assert "Another candidate was chosen." in page
+    assert "The answer does not fit what was asked for" in page
+    for name in Draw.objects.filter(dialogue=dialogue, kind__startswith="name").values_list("value", flat=True):
+        assert f"<dd>{name}</dd>" in page
+
+
+def test_the_page_of_a_batch_says_whether_words_give_the_key_away(client, rita):
+    dialogue = advance(written_of("speecheq"), times=3)
+    client.force_login(rita)
+
+    page = client.get(f"/batches/{dialogue.brief.batch.uid}/").content.decode()
+
+    assert "Do the words give the key away?" in page
+    assert "was right in 50% of its answers (2 of 4)" in page
+
+
+def test_pages_of_dialogues_written_at_once_say_nothing_of_stages(client, rita, monkeypatch):
+    monkeypatch.setattr(FakeText, "writes_in_stages", False)
+    dialogue = advance(written_of("speecheq"), times=3)
+    client.force_login(rita)
+
+    pages = [client.get(f"/dialogues/{dialogue.uid}/"), client.get(f"/batches/{dialogue.brief.batch.uid}/")]
+
+    assert [page.status_code for page in pages] == [200, 200]
+    assert not any(word in page.content.decode() for page in pages for word in ("How it was written", "Do the words"))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_casts_drawn_by_many_threads_at_once_do_not_clump():
+    batch = batch_of(count=24)
+    dialogues = list(Dialogue.objects.filter(brief__batch=batch).select_related("brief"))
+    benchmark = benchmark_get("speecheq")
+
+    def draw(dialogue):
+        try:
+            return dialogue_cast(dialogue=dialogue, brief=dialogue.brief, benchmark=benchmark)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(8) as pool:
+        casts = list(pool.map(draw, dialogues))
+
+    assert len({person.name for cast in casts for person in cast.people}) == 48
+    assert set(Counter((cast.valence, cast.setting) for cast in casts).values()) == {1, 2}
+    assert set(Counter(tuple(one.gender for one in cast.people) for cast in casts).values()) == {6}

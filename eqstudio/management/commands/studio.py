@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from argparse import ArgumentParser
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ class Command(BaseCommand):
         parser.add_argument("--port", type=int, default=8000)
         parser.add_argument("--host", default="127.0.0.1")
         parser.add_argument("--demo", action="store_true", help="load the demo corpus and print the demo sign-ins")
-        parser.add_argument("--concurrency", type=int, default=2, help="how many steps the worker runs at once")
+        parser.add_argument("--concurrency", type=int, default=2, help="how many steps that compute run at once")
         parser.add_argument("--json", action="store_true", help="print one JSON document when the studio answers")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -129,12 +130,16 @@ class Command(BaseCommand):
 
 
 def children(env: dict[str, str], listener: int, concurrency: int) -> list[Child]:
-    """Web, worker and beat of the embedded default, in the order in which they start."""
+    """Web, workers and beat of the embedded default, in the order in which they start.
+
+    What waits on a provider has a worker of its own with many threads; what computes has one with a process for each step.
+    """
     celery = [sys.executable, "-m", "celery", "-A", "eqstudio"]
     level = settings.LOG_LEVEL.lower()
     beat_file = str(settings.DATA_DIR / "broker" / "beat-schedule")
     web = ["--workers", "2", "--threads", "4", "--preload", "--graceful-timeout", "3", "--bind", f"fd://{listener}"]
-    queues = ["--queues", "io,cpu", "--concurrency", str(concurrency), "--hostname", "studio@%h"]
+    waiting = ["--queues", "io", "--pool", "threads", "--concurrency", str(settings.CONNECTIONS), "--hostname", "io@%h"]
+    computing = ["--queues", "cpu", "--concurrency", str(concurrency), "--hostname", "cpu@%h"]
     quiet = ["--without-mingle", "--without-gossip", "--loglevel", level]
     return [
         Child(
@@ -143,14 +148,17 @@ def children(env: dict[str, str], listener: int, concurrency: int) -> list[Child
             env=env,
             pass_fds=(listener,),
         ),
-        Child(
-            name="worker",
-            command=[*celery, "worker", *queues, *quiet],
-            env={**env, "OMP_NUM_THREADS": "1"},
-            niceness=5,
-            stop_signal=signal.SIGQUIT,
-            grace_s=5.0,
-            before_start=_unacked_restore if env.get("EQSTUDIO_BROKER") == "redis" else None,
+        *(
+            Child(
+                name=name,
+                command=[*celery, "worker", *options, *quiet],
+                env={**env, "OMP_NUM_THREADS": "1"},
+                niceness=5,
+                stop_signal=signal.SIGQUIT,
+                grace_s=5.0,
+                before_start=partial(_unacked_restore, queue) if env.get("EQSTUDIO_BROKER") == "redis" else None,
+            )
+            for name, queue, options in (("worker", "io", waiting), ("worker-cpu", "cpu", computing))
         ),
         Child(
             name="beat",
@@ -161,9 +169,9 @@ def children(env: dict[str, str], listener: int, concurrency: int) -> list[Child
     ]
 
 
-def _unacked_restore() -> None:
+def _unacked_restore(queue: str) -> None:
     if broker_wait(settings.DATA_DIR):
-        broker_restore(settings.DATA_DIR)
+        broker_restore(settings.DATA_DIR, queue=queue)
 
 
 def static_collect(root: Path) -> None:

@@ -89,7 +89,10 @@ class VllmText(ChatText):
 
 
 class LlamaCppText(ChatText):
+    """What runs there is small as a rule: it is given the whole script as one task."""
+
     vendor = "llamacpp"
+    writes_in_stages: ClassVar[bool] = False
 
 
 class PortkeyText(ChatText):
