@@ -12,7 +12,7 @@ from django.conf import settings
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from eqstudio.errors import NotFound
+from eqstudio.errors import NotFound, StudioError
 from generation.models import Clip
 
 if TYPE_CHECKING:
@@ -29,6 +29,12 @@ class ClipCard(TypedDict):
     url: str
     duration: float
     peaks: list[float]
+
+
+class SoundGone(StudioError):  # noqa: N818 -- named for what happened
+    """The bytes of a clip are no longer in the store."""
+
+    status = 410
 
 
 class Ticket(NamedTuple):
@@ -69,6 +75,15 @@ def clip_for_ticket(*, token: str, holder: str, now: datetime) -> Clip:
     if clip is None or not hmac.compare_digest(ticket.holder, holder):
         raise NotFound(_("There is no such clip, or its address has expired. Load the page again."))
     return clip
+
+
+def sound_gone(clip: Clip) -> SoundGone:
+    """Says which dialogues are hurt, by their public ids: a title could tell what a question asks for."""
+    dialogues = clip.variants.order_by().values_list("turn__dialogue__uid", flat=True).distinct()
+    return SoundGone(
+        _("The sound of this clip is missing from the store (dialogue %(dialogues)s). Tell whoever runs the studio.")
+        % {"dialogues": ", ".join(sorted(dialogues))}
+    )
 
 
 def token_etag(token: str) -> str:

@@ -108,7 +108,7 @@ def dialogue(request: HttpRequest, uid: str) -> HttpResponse:
     facts = [
         (name, value) for name, value in found.scenario.items() if isinstance(value, str | int | float) and value != ""
     ]
-    context = {"dialogue": found, "detail": detail, "rows": rows, "facts": facts}
+    context = {"dialogue": found, "detail": detail, "rows": rows, "facts": facts, "gone": detail.lines_without_sound()}
     if found.state == DialogueState.FLAGGED:
         context["form"] = FlaggedForm()
     return render(request, "generation/dialogue.html", context)
