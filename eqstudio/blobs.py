@@ -59,6 +59,11 @@ def _write_atomically(path: Path, data: bytes) -> None:
         partial.unlink(missing_ok=True)
 
 
+def blob_exists(sha256: str) -> bool:
+    """Whether the bytes are still there; their content is not looked at."""
+    return default_storage.exists(blob_key(sha256))
+
+
 @contextmanager
 def blob_open(sha256: str) -> Iterator[IO[bytes]]:
     """Open stored bytes for reading; FileNotFoundError if they are gone."""

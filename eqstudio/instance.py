@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+HIGHEST_PORT = 65_535
+
 
 class AlreadyRunning(Conflict):
     """Another supervisor holds the lock of this data folder."""
@@ -57,6 +59,8 @@ def _running_message(content: bytes) -> str:
 
 def port_listen(host: str, port: int) -> socket.socket:
     """A listening socket that the web processes inherit, so a restart of theirs turns nobody away. PortTaken if occupied."""
+    if not 0 <= port <= HIGHEST_PORT:
+        raise PortTaken(f"{port} is no port. Nothing was started. Choose one from 1024 to {HIGHEST_PORT}.")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

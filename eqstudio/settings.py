@@ -38,10 +38,16 @@ def _secret_key() -> str:
     if not path.exists():
         from django.core.management.utils import get_random_secret_key  # noqa: PLC0415 -- only on the first start
 
-        DATA_DIR.mkdir(parents=True, exist_ok=True)
         mine = path.with_name(f"secret-key.{os.getpid()}")
-        mine.touch(mode=0o600)
-        mine.write_text(get_random_secret_key())
+        try:
+            DATA_DIR.mkdir(parents=True, exist_ok=True)
+            mine.touch(mode=0o600)
+            mine.write_text(get_random_secret_key())
+        except OSError as error:
+            raise ImproperlyConfigured(
+                f"The data folder {DATA_DIR} cannot be written: {error.strerror}. Nothing was started. "
+                "Make room, or set EQSTUDIO_DATA to a folder that is yours."
+            ) from error
         try:
             path.hardlink_to(mine)  # two processes on a first start agree on one key
         except FileExistsError:

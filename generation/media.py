@@ -12,7 +12,7 @@ from django.conf import settings
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from eqstudio.errors import NotFound
+from eqstudio.errors import NotFound, StudioError
 from generation.models import Clip, Rendition
 
 if TYPE_CHECKING:
@@ -32,11 +32,18 @@ class ClipCard(TypedDict):
 
 
 class Served(NamedTuple):
-    """The bytes that a page plays for a clip: its own, or those of a copy."""
+    """The bytes that a page plays for ``clip``: its own, or those of a copy."""
 
+    clip: Clip
     sha256: str
     media_type: str
     size: int
+
+
+class SoundGone(StudioError):  # noqa: N818 -- named for what happened
+    """The bytes of a clip are no longer in the store."""
+
+    status = 410
 
 
 class Ticket(NamedTuple):
@@ -97,7 +104,7 @@ def clip_served(*, clip: Clip, original: bool = False) -> Served:
     copies = {copy.kind: copy for copy in clip.renditions.all()}
     wanted = [kind for kind in SERVED_FIRST if not (original and kind == Rendition.Kind.MATCHED)]
     found = next((copies[kind] for kind in wanted if kind in copies), clip)
-    return Served(sha256=found.sha256, media_type=found.media_type, size=found.size)
+    return Served(clip=clip, sha256=found.sha256, media_type=found.media_type, size=found.size)
 
 
 def served_for_ticket(*, token: str, holder: str, now: datetime) -> Served:
@@ -107,6 +114,15 @@ def served_for_ticket(*, token: str, holder: str, now: datetime) -> Served:
     if clip is None or not hmac.compare_digest(ticket.holder, holder):
         raise NotFound(_("There is no such clip, or its address has expired. Load the page again."))
     return clip_served(clip=clip, original=ticket.original)
+
+
+def sound_gone(clip: Clip) -> SoundGone:
+    """Says which dialogues are hurt, by their public ids: a title could tell what a question asks for."""
+    dialogues = clip.variants.order_by().values_list("turn__dialogue__uid", flat=True).distinct()
+    return SoundGone(
+        _("The sound of this clip is missing from the store (dialogue %(dialogues)s). Tell whoever runs the studio.")
+        % {"dialogues": ", ".join(sorted(dialogues))}
+    )
 
 
 def token_etag(token: str) -> str:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import defaultdict
 from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from annotation.models import Grade, Split, SplitItem
 from annotation.selectors import live_judgements
 from eqstudio.blobs import blob_read
 from eqstudio.errors import InvalidInput
-from generation.models import Clip, Turn, Variant
+from generation.models import Clip, Dialogue, Turn, Variant
 
 EXTENSIONS = {
     "audio/wav": "wav",
@@ -76,23 +79,23 @@ def dialogue_row(item: SplitItem, judged: Judged) -> dict[str, Any]:
         "template_key": dialogue.template_key,
         "topic_key": dialogue.topic_key,
         "outcome": judged.outcomes.get(dialogue.pk, ""),
-        "turns": [_turn(turn, judged) for turn in dialogue.turns.all()],
+        "turns": [_turn(dialogue, turn, judged) for turn in dialogue.turns.all()],
         "judgements": judged.verdicts.get(dialogue.pk, []),
     }
 
 
-def _turn(turn: Turn, judged: Judged) -> dict[str, Any]:
+def _turn(dialogue: Dialogue, turn: Turn, judged: Judged) -> dict[str, Any]:
     return {
         "position": turn.position,
         "role": turn.role,
         "speaker": turn.speaker,
         "speaker_name": turn.speaker_name,
         "gender": turn.gender,
-        "variants": [_variant(variant, judged) for variant in turn.variants.all()],
+        "variants": [_variant(dialogue, turn, variant, judged) for variant in turn.variants.all()],
     }
 
 
-def _variant(variant: Variant, judged: Judged) -> dict[str, Any]:
+def _variant(dialogue: Dialogue, turn: Turn, variant: Variant, judged: Judged) -> dict[str, Any]:
     clip = variant.clip
     grades = judged.grades.get(variant.pk, [])
     return {
@@ -101,7 +104,7 @@ def _variant(variant: Variant, judged: Judged) -> dict[str, Any]:
         "text": variant.text,
         "tone": variant.tone,
         "intended_grade": variant.intended_grade,
-        "audio": {"bytes": _bytes(clip), "path": file_name(clip)} if clip else None,
+        "audio": {"bytes": _bytes(dialogue, turn, clip), "path": file_name(clip)} if clip else None,
         "sha256": clip.sha256 if clip else None,
         "duration": clip.duration if clip else None,
         "loudness": clip.loudness if clip else None,
@@ -111,13 +114,26 @@ def _variant(variant: Variant, judged: Judged) -> dict[str, Any]:
     }
 
 
-def _bytes(clip: Clip) -> bytes:
+def _bytes(dialogue: Dialogue, turn: Turn, clip: Clip) -> bytes:
+    """The bytes as they were frozen. InvalidInput names the dialogue and the line where they are gone or other ones."""
+    where = {"line": turn.position, "title": dialogue.title or dialogue.uid, "uid": dialogue.uid, "sha256": clip.sha256}
     try:
-        return blob_read(clip.sha256)
+        data = blob_read(clip.sha256)
     except FileNotFoundError as error:
         raise InvalidInput(
-            f"The audio file {clip.sha256} is gone from the storage, so the split cannot be exported."
+            _(
+                "The sound of line %(line)d of %(title)s (dialogue %(uid)s, file %(sha256)s) is gone from the storage, so the split cannot be exported. Bring the file back and export again."
+            )
+            % where
         ) from error
+    if hashlib.sha256(data).hexdigest() != clip.sha256:
+        raise InvalidInput(
+            _(
+                "The sound of line %(line)d of %(title)s (dialogue %(uid)s, file %(sha256)s) is no longer what was frozen, so the split cannot be exported. Bring the file back and export again."
+            )
+            % where
+        )
+    return data
 
 
 def file_name(clip: Clip) -> str:

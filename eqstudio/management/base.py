@@ -5,14 +5,26 @@ from __future__ import annotations
 import json
 import sys
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from django.core.management.base import BaseCommand, CommandError
+from django.db import DatabaseError
 
 from eqstudio.errors import StudioError
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
+
+
+def told(error: Exception) -> tuple[str, str | None]:
+    """What a person at the command line reads about an error, and the option that it is about."""
+    if isinstance(error, StudioError):
+        return error.message, error.field
+    if isinstance(error, OverflowError):
+        return f"A number is too large: {error}. Give a smaller one.", None
+    if isinstance(error, DatabaseError):
+        return f"The database refused: {error}. In a new data folder, run `manage.py migrate` first.", None
+    return f"A file or folder could not be used: {error}. What was stored before is kept.", None
 
 
 class StudioCommand(BaseCommand):
@@ -32,19 +44,32 @@ class StudioCommand(BaseCommand):
     def report(self, result: dict[str, Any]) -> None:
         """Tell a person what happened, on ``self.stdout``."""
 
+    def run_from_argv(self, argv: list[str]) -> None:
+        """With ``--json``, arguments that cannot be read are an error document too, not a usage text alone."""
+        if "--json" in argv:
+            try:
+                self.create_parser(argv[0], argv[1]).parse_args(argv[2:])
+            except CommandError as error:
+                self._refuse(str(error).removeprefix("Error: "))
+        super().run_from_argv(argv)
+
     def handle(self, *args: Any, **options: Any) -> None:
         as_json = options.pop("json")
         try:
             result = self.run(**options)
-        except StudioError as error:
+        except (StudioError, DatabaseError, OSError, OverflowError) as error:
+            message, field = told(error)
             if not as_json:
-                raise CommandError(error.message) from error
-            self._print_json({"error": error.message, "field": error.field})
-            sys.exit(1)
+                raise CommandError(message) from error
+            self._refuse(message, field)
         if as_json:
             self._print_json(result)
         else:
             self.report(result)
+
+    def _refuse(self, message: str, field: str | None = None) -> NoReturn:
+        self._print_json({"error": message, "field": field})
+        sys.exit(1)
 
     def _print_json(self, document: dict[str, Any]) -> None:
         self.stdout.write(json.dumps(document, ensure_ascii=False, default=str))

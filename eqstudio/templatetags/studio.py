@@ -21,8 +21,10 @@ def figure(estimate: Estimate) -> str:
     """``0.71 (0.66-0.75), n 412``; an undefined figure is the word and its reason."""
     if estimate.value is None:
         return gettext("undefined: %(reason)s") % {"reason": REASONS.get(estimate.reason or "", estimate.reason)}
-    interval = "" if estimate.lo is None or estimate.hi is None else f" ({estimate.lo:.2f}\N{EN DASH}{estimate.hi:.2f})"
-    return f"{estimate.value:.2f}{interval}, n\N{NO-BREAK SPACE}{estimate.n}"
+    interval = (
+        "" if estimate.lo is None or estimate.hi is None else f" ({estimate.lo:z.2f}\N{EN DASH}{estimate.hi:z.2f})"
+    )
+    return f"{estimate.value:z.2f}{interval}, n\N{NO-BREAK SPACE}{estimate.n}"
 
 
 @register.filter
@@ -61,5 +63,11 @@ def entity_words(entity: str) -> str:
 
 @register.filter
 def pairs(mapping: dict[str, Any]) -> list[tuple[str, Any]]:
-    """Names and values of a dict; ``.items`` in a template would find a key of that name first."""
-    return list(mapping.items())
+    """Names and values of a dict, empty ones left out; ``.items`` in a template would find a key of that name first."""
+    return [(name, _plain(value)) for name, value in mapping.items() if value not in ("", None, [])]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, bool):
+        return gettext("yes") if value else gettext("no")
+    return ", ".join(map(str, value)) if isinstance(value, list) else value

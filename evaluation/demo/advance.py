@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from evaluation.demo.exam import people_sit, rules_ensure, study_ensure
+from evaluation.demo.flagged import flagged_settle
 from evaluation.demo.judging import round_ensure, round_judge
 from generation.models import Corpus
 
@@ -13,9 +14,10 @@ BUDGET = 20
 
 
 def demo_advance(*, now: datetime) -> int:
-    """Judge what is ready, freeze what is judged, sit what is frozen. Returns how much was done; 0 when nothing was due."""
+    """Send on what was flagged without need, judge what is ready, freeze what is judged, sit what is frozen. Returns how much was done; 0 when nothing was due."""
     done = 0
     for corpus in Corpus.objects.filter(is_demo=True, batches__isnull=False).distinct().order_by("pk"):
+        done += flagged_settle(corpus)
         round_ = round_ensure(corpus)
         done += round_judge(round_, now=now, budget=BUDGET - done)
         study = study_ensure(corpus, round_, now=now) if _has_exam(corpus) else None

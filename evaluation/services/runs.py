@@ -26,6 +26,7 @@ from evaluation.services.provenance import git_revision, run_spec_ensure
 from evaluation.services.responses import response_record
 from evaluation.services.sittings import sitting_open, sitting_resume, trial_next
 from generation.media import clip_served
+from generation.models import Variant
 from generation.selectors import variants_by_uid
 
 LEASE = timedelta(seconds=180)
@@ -34,8 +35,11 @@ MAX_TRIES = 5
 MAX_ERRORS_IN_A_ROW = 5
 STEP_TRIALS = 20
 STEP_SECONDS = 120.0
-STOPPING_CAUSES = frozenset({"unreachable", "rate limited", "client", "HTTP 401", "HTTP 403", "HTTP 404"})
-"""Failures that would befall every question alike: the run stops and says so, rather than spoil its answers."""
+SOUND_MISSING = "sound missing"
+STOPPING_CAUSES = frozenset(
+    {"unreachable", "rate limited", "client", "HTTP 401", "HTTP 403", "HTTP 404", SOUND_MISSING}
+)
+"""Failures that somebody must mend first: the run stops and says so, rather than spoil its answers."""
 
 
 @dataclass(frozen=True)
@@ -274,7 +278,20 @@ def _clips(trial: Trial) -> Clips:
             duration=audio.duration,
             loudness=audio.loudness,
             pitch=audio.pitch,
-            read=lambda: blob_read(served.sha256),
+            read=lambda: _sound(variant, served.sha256),
         )
 
     return clip
+
+
+def _sound(variant: Variant, sha256: str) -> bytes:
+    """The bytes of a clip; where they are gone the run stops until they are brought back."""
+    try:
+        return blob_read(sha256)
+    except FileNotFoundError as error:
+        dialogue = variant.turn.dialogue
+        raise ProviderError(
+            f"The sound of line {variant.turn.position} of {dialogue} (dialogue {dialogue.uid}) is missing from the store.",
+            cause=SOUND_MISSING,
+            decision=GiveUp(),
+        ) from error

@@ -122,7 +122,7 @@ def _take(corpus: Corpus, row: DialogueRow) -> Dialogue | Refusal | None:
     if spoilt:
         return Refusal(path=row.path, row=row.row, reason=spoilt)
     try:
-        taken = {audio: _taken(audio) for turn in row.turns for audio in (variant.audio for variant in turn.variants)}
+        taken = {audio: _taken(audio) for audio in _shuffled(row)}
         return _write(corpus, row, taken)
     except IntegrityError:
         if Dialogue.objects.filter(corpus=corpus, external_id=row.external_id).exists():
@@ -130,6 +130,12 @@ def _take(corpus: Corpus, row: DialogueRow) -> Dialogue | Refusal | None:
         raise
     except StudioError as error:
         return Refusal(path=row.path, row=row.row, reason=error.message)
+
+
+def _shuffled(row: DialogueRow) -> list[Audio]:
+    """Taken in by a hash of their names: a store tells when each file came, so the order must not follow the key."""
+    audios = {variant.audio for turn in row.turns for variant in turn.variants}
+    return sorted(audios, key=lambda audio: hashlib.sha256(f"{row.external_id}/{audio.name}".encode()).digest())
 
 
 def _words(turn: TurnRow) -> list[Any]:

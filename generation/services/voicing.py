@@ -44,8 +44,9 @@ def clips_synthesize(*, dialogue: Dialogue) -> Dialogue:
 
 
 def _silent(dialogue: Dialogue) -> QuerySet[Variant]:
+    """Renditions of a line by public id: a store tells when each file came, so the order must not follow the key."""
     mute = Variant.objects.filter(turn__dialogue=dialogue, clip=None)
-    return mute.select_related("turn").order_by("turn__position", "pk")
+    return mute.select_related("turn").order_by("turn__position", "uid")
 
 
 def _speak(dialogue: Dialogue, variant: Variant, alias: str, provider: VoiceProvider) -> None:

@@ -109,7 +109,7 @@ def dialogue(request: HttpRequest, uid: str) -> HttpResponse:
     facts = [
         (name, value) for name, value in found.scenario.items() if isinstance(value, str | int | float) and value != ""
     ]
-    context = {"dialogue": found, "detail": detail, "rows": rows, "facts": facts}
+    context = {"dialogue": found, "detail": detail, "rows": rows, "facts": facts, "gone": detail.lines_without_sound()}
     context["takes"] = [(take, clip_card(clip=take.clip, holder=user.uid, original=True)) for take in detail.takes]
     if found.state == DialogueState.FLAGGED:
         context["form"] = FlaggedForm()

@@ -11,9 +11,8 @@ from django.http import HttpResponse, HttpResponseRedirect, StreamingHttpRespons
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from eqstudio.blobs import blob_key, blob_open
-from eqstudio.errors import NotFound
-from generation.media import served_for_ticket, token_etag
+from eqstudio.blobs import blob_exists, blob_key, blob_open
+from generation.media import served_for_ticket, sound_gone, token_etag
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -79,8 +78,8 @@ def _accelerated(clip: Served) -> HttpResponse | None:
 def _served(request: HttpRequest, clip: Served, etag: str) -> HttpResponseBase:
     if request.headers.get("If-None-Match") == etag:
         return HttpResponse(status=304)
-    if not default_storage.exists(blob_key(clip.sha256)):
-        raise NotFound("The sound of this clip is missing from the store. Tell whoever runs the studio.")
+    if not blob_exists(clip.sha256):
+        raise sound_gone(clip.clip)
     try:
         wanted = range_wanted(
             header=request.headers.get("Range"), condition=request.headers.get("If-Range"), etag=etag, size=clip.size

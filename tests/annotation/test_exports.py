@@ -5,6 +5,7 @@ import json
 import zipfile
 from datetime import timedelta
 from io import BytesIO
+from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
@@ -17,7 +18,7 @@ from annotation.models import Export
 from annotation.services import export_request, export_write, split_export, split_freeze
 from annotation.services.exports import export_key
 from annotation.tasks import annotation_sweep
-from eqstudio.blobs import StorageFull, blob_read
+from eqstudio.blobs import StorageFull, blob_key, blob_read
 from eqstudio.errors import InvalidInput, UnknownAlias
 from generation.models import Clip, Dialogue
 from generation.services import corpus_import
@@ -132,9 +133,22 @@ def test_a_folder_with_something_in_it_is_left_alone(split, tmp_path):
 
 def test_a_missing_clip_leaves_nothing_behind(split, tmp_path):
     clip = Clip.objects.first()
-    default_storage.delete(f"clips/{clip.sha256[:2]}/{clip.sha256[2:4]}/{clip.sha256}")
+    default_storage.delete(blob_key(clip.sha256))
 
-    with pytest.raises(InvalidInput, match=f"{clip.sha256} is gone"):
+    turn = clip.variants.get().turn
+    with pytest.raises(
+        InvalidInput, match=f"line {turn.position} of .*{turn.dialogue.uid}, file {clip.sha256}.* is gone"
+    ):
+        split_export(split=split, format="huggingface", output=tmp_path / "out")
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_clip_that_is_no_longer_what_was_frozen_leaves_nothing_behind(split, tmp_path):
+    clip = Clip.objects.first()
+    Path(default_storage.path(blob_key(clip.sha256))).write_bytes(b"rubbish")
+
+    with pytest.raises(InvalidInput, match=f"{clip.variants.get().turn.dialogue.uid}.* no longer what was frozen"):
         split_export(split=split, format="huggingface", output=tmp_path / "out")
 
     assert list(tmp_path.iterdir()) == []
@@ -180,7 +194,7 @@ def test_a_requested_export_becomes_a_zip_once(split):
 def test_an_export_that_cannot_be_written_says_why(split):
     clip = Clip.objects.first()
     assert blob_read(clip.sha256)
-    default_storage.delete(f"clips/{clip.sha256[:2]}/{clip.sha256[2:4]}/{clip.sha256}")
+    default_storage.delete(blob_key(clip.sha256))
     export = export_request(split=split, format="huggingface")
 
     failed = export_write(export_id=export.pk, now=timezone.now())

@@ -74,14 +74,15 @@ def test_page_shows_variants_in_the_order_of_the_lease(as_alice, alice, round_):
 
 def test_page_tells_nothing_of_the_key(as_alice, alice):
     round_ = round_with(make=lambda **fields: emosbench_dialogue(category="bap", **fields), benchmark="emosbench")
-    Variant.objects.filter(label="grade1").update(rationale="secret rationale", label="secretlabel")
+    renamed = Variant.objects.filter(turn__role="response", intended_grade=1)
+    assert renamed.update(rationale="secret rationale", label="secretlabel") == 1
 
     html = as_alice.get(reverse("judge", args=[round_.uid])).content.decode()
 
     assert round_.items.get().dialogue.uid not in html
     for variant in Variant.objects.filter(turn__role="response"):
-        assert variant.label not in html
-        assert variant.tone not in html
+        assert not variant.tone or variant.tone not in html
+    assert "secretlabel" not in html
     assert "secret rationale" not in html
     assert "intended" not in html
     for clip in Clip.objects.all():

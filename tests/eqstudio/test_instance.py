@@ -61,6 +61,12 @@ def test_port_that_is_taken_says_what_to_do():
             port_listen("127.0.0.1", port)
 
 
+@pytest.mark.parametrize("port", [-4, 65_536])
+def test_number_that_is_no_port_says_so(port):
+    with pytest.raises(PortTaken, match=f"{port} is no port"):
+        port_listen("127.0.0.1", port)
+
+
 def test_host_that_is_not_ours_says_so():
     with pytest.raises(PortTaken, match=r"may not listen on 192\.0\.2\.1"):
         port_listen("192.0.2.1", 8000)

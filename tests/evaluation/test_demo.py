@@ -17,14 +17,17 @@ from eqstudio.demo_scripts import demo_scripts
 from eqstudio.models import User
 from evaluation.demo import demo_advance, demo_corpora_ensure, demo_people_ensure
 from evaluation.demo.corpora import YOUR_TURN, demo_parts_missing, demo_plan, script_words
+from evaluation.demo.flagged import flagged_settle
 from evaluation.demo.judging import verdict_of
 from evaluation.demo.oracle import variant_grades
 from evaluation.demo.tasks import demo_step
 from evaluation.models import Respondent, Response, Sitting, Study
 from evaluation.services import comparison_build, sitting_advance
-from generation.models import Batch, Dialogue
+from generation.domain.lifecycle import DialogueState
+from generation.models import Batch, Corpus, Dialogue, QcReport
 from generation.selectors import item_view
-from generation.services import dialogues_run
+from generation.services import dialogue_move, dialogues_run
+from tests.generation.factories import DialogueFactory
 
 
 def rules_run() -> None:
@@ -89,6 +92,27 @@ def test_demo_goes_from_speech_to_comparison_once(demo):
     assert demo_corpora_ensure(voice="fake", transcriber="fake", scripts=FEW) == []
     assert demo_advance(now=timezone.now()) == 0
     assert counts() == before
+
+
+def flag(dialogue: Dialogue, *checks: str) -> None:
+    """Make a ready dialogue one whose checks failed."""
+    for name in checks:
+        QcReport.objects.create(run=9, dialogue=dialogue, check_name=name, passed=False)
+    dialogue_move(dialogue=dialogue, to=DialogueState.FLAGGED)
+
+
+def test_what_was_only_misheard_goes_on_and_one_dialogue_stays_for_the_visitor(demo):
+    corpus = Corpus.objects.get(name="demo-echomind")
+    shown, misheard, silent = (
+        DialogueFactory(corpus=corpus, benchmark="echomind", state=DialogueState.READY) for _ in range(3)
+    )
+    flag(shown, "transcript")
+    flag(misheard, "transcript")
+    flag(silent, "transcript", "silence")
+    kept = flagged_settle(corpus)
+    states = [Dialogue.objects.get(pk=dialogue.pk).state for dialogue in (shown, misheard, silent)]
+    assert (kept, states) == (1, ["flagged", "ready", "flagged"])
+    assert flagged_settle(corpus) == 0
 
 
 def test_most_items_are_good_and_some_divide_the_listeners():

@@ -11,8 +11,10 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from django.core.files.storage import default_storage
 from django.utils import timezone
 
+from eqstudio.blobs import blob_key, blob_put, blob_read
 from eqstudio.errors import Conflict, GiveUp, InvalidInput, ProviderError, Refused, Retry, UnknownAlias
 from evaluation.backends import Answer, Backend, backends
 from evaluation.models import Respondent, Response, RunSpec, ScoreRecord, Sitting, TrialRecord
@@ -26,6 +28,7 @@ from evaluation.services import (
     study_run,
 )
 from evaluation.tasks import sitting_step, sittings_sweep
+from generation.models import Variant
 from tests.evaluation.factories import speecheq_study
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -102,6 +105,28 @@ def test_the_same_run_again_resumes_and_asks_nothing_twice(scripted):
     assert (again, Scripted.asked) == (first, 4)
     drive(study_run(study=study, backend="scripted"))
     assert (Scripted.asked, Respondent.objects.count()) == (8, 1)
+
+
+def test_a_run_stops_where_a_sound_is_gone_and_goes_on_when_it_is_back(scripted, monkeypatch):
+    def listen(self, trial, clips):
+        for option in trial.options:
+            clips(option.variant).read()
+        return Answer(raw="ANSWER: A")
+
+    monkeypatch.setattr(Scripted, "answer", listen)
+    respondent = study_run(study=speecheq_study(items=1), backend="scripted", runs=1)
+    variant = Variant.objects.filter(turn__position=6).select_related("clip", "turn__dialogue").first()
+    data = blob_read(variant.clip.sha256)
+    default_storage.delete(blob_key(variant.clip.sha256))
+
+    (sitting,), _clock = drive(respondent)
+    assert f"line 6 of {variant.turn.dialogue} (dialogue {variant.turn.dialogue.uid}) is missing" in sitting.error
+    assert (sitting.state, Response.objects.count()) == ("open", 1)
+
+    blob_put(data)
+    sitting_resume(sitting=sitting)
+    (sitting,), _clock = drive(respondent)
+    assert (sitting.state, Response.objects.count()) == ("finished", 2)
 
 
 def test_what_made_the_answers_is_the_identity_of_the_run(scripted):

@@ -46,7 +46,9 @@ def test_the_hint_names_the_real_ones(settings):
     (problem,) = [
         found for found in run_checks(tags=[Tags.database], databases=["default"]) if found.id == "generation.E001"
     ]
-    assert problem.hint.endswith("one of: anthropic, azure, deepseek, demo, llamacpp, local, openai, portkey, qwen, vllm.")
+    assert problem.hint.endswith(
+        "one of: anthropic, azure, deepseek, demo, llamacpp, local, openai, portkey, qwen, vllm."
+    )
 
 
 def test_a_development_studio_may_use_fakes(settings):

@@ -3,6 +3,7 @@ import json
 import pytest
 from django.core.management import CommandError, call_command
 
+from generation.management.commands.dialogues_generate import Command
 from generation.models import Corpus, Dialogue, ProviderCall
 from generation.providers.scripted import Behaviour
 from generation.providers.text.fake import FakeText
@@ -100,7 +101,7 @@ def test_generate_speaks_to_people(capsys):
             "SpeechEQ has no category 'courage'. Known: self_perception_self_regard",
         ),
         ({"language": "fr"}, "language", "SpeechEQ knows no language 'fr'. Known: en, zh."),
-        ({"per_category": 0}, "per_category", "--per-category must be at least 1."),
+        ({"per_category": 0}, "per_category", "--per-category must be at least 1 and at most 10000."),
         ({"name": "two words"}, "name", "'two words' cannot name a corpus"),
     ],
 )
@@ -151,3 +152,21 @@ def test_providers_check_speaks_to_people_and_knows_its_aliases(capsys):
     assert "works: A fake: it hums instead of speaking." in capsys.readouterr().out
     with pytest.raises(CommandError, match="Unknown provider 'nobody'"):
         call_command("providers_check", "nobody")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "about"),
+    [
+        (["--benchmark", "speecheq", "--per-category", "some"], "invalid int value"),
+        (["--benchmark", "speecheq"], "--per-category"),
+        (["--benchmark", "speecheq", "--per-category", "1", "--nonsense"], "--nonsense"),
+        (["--benchmark", "speecheq", "--per-category", "10001"], "at most 10000"),
+        (["--benchmark", "speecheq", "--per-category", "1", "--seed", "9" * 30, "--text", "fake"], "too large"),
+    ],
+)
+def test_arguments_that_cannot_be_used_are_one_json_document(capsys, arguments, about):
+    with pytest.raises(SystemExit) as caught:
+        Command().run_from_argv(["manage.py", "dialogues_generate", *arguments, "--json"])
+
+    assert caught.value.code == 1
+    assert about in json.loads(capsys.readouterr().out)["error"]

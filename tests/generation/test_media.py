@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 import time_machine
-from django.core.files.storage import InMemoryStorage
+from django.core.files.storage import InMemoryStorage, default_storage
 from django.urls import reverse
 from django.utils import timezone
 
@@ -17,6 +17,7 @@ from generation.intake import clip_ingest
 from generation.media import clip_card, clip_url, ticket_read
 from generation.views.media import ByteRange, UnsatisfiableError, range_wanted
 from tests.audio import encoded, speechlike, wav
+from tests.generation.factories import speecheq_dialogue
 
 SIZE = 1000
 
@@ -151,11 +152,17 @@ def test_a_spoilt_token_is_not_found(alice, clip):
         ticket_read(token=token[:-3] + "abc", now=timezone.now())
 
 
-def test_a_clip_whose_file_is_gone_is_404(signed_in, alice, clip):
-    from django.core.files.storage import default_storage
-
+def test_a_clip_whose_file_is_gone_is_said_with_its_dialogue(signed_in, alice):
+    dialogue = speecheq_dialogue(title="A secret title")
+    clip = dialogue.turns.first().variants.get().clip
     default_storage.delete(blob_key(clip.sha256))
-    assert signed_in.get(clip_url(clip=clip, holder=alice.uid)).status_code == 404
+
+    answer = signed_in.get(clip_url(clip=clip, holder=alice.uid), headers={"accept": "application/json"})
+
+    assert answer.status_code == 410
+    assert answer.json()["error"] == (
+        f"The sound of this clip is missing from the store (dialogue {dialogue.uid}). Tell whoever runs the studio."
+    )
 
 
 def test_address_and_headers_tell_nothing(signed_in, alice, rita, clip):

@@ -50,7 +50,9 @@ def test_64_threads_writing_200_dialogues_each_leave_12800_distinct_ones():
     corpus = CorpusFactory()
     together(
         threads,
-        lambda number: [batch_create(corpus=corpus, briefs=[brief(count=count, seed=number)]) for _four in range(batches)],
+        lambda number: [
+            batch_create(corpus=corpus, briefs=[brief(count=count, seed=number)]) for _four in range(batches)
+        ],
     )
     assert Dialogue.objects.filter(corpus=corpus).count() == 12_800
     assert Dialogue.objects.values("uid").distinct().count() == 12_800

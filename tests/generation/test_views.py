@@ -1,9 +1,11 @@
 import re
 
 import pytest
+from django.core.files.storage import default_storage
 from django.urls import reverse
 
-from generation.models import Batch, Corpus, Dialogue
+from eqstudio.blobs import blob_key
+from generation.models import Batch, Corpus, Dialogue, Variant
 from tests.generation.factories import CorpusFactory, DialogueFactory, speecheq_dialogue
 from tests.generation.pipeline import batch_of
 
@@ -151,6 +153,17 @@ def test_dialogue_page_has_a_player_for_every_variant_under_an_opaque_address(cl
     assert len(set(addresses)) == 8
     assert b"".join(client.get(addresses[0]).streaming_content)[:4] == b"RIFF"
     assert "style=" not in page
+
+
+def test_dialogue_page_names_the_lines_whose_sound_is_gone(client, rita):
+    dialogue = speecheq_dialogue()
+    for variant in Variant.objects.filter(turn__dialogue=dialogue, turn__position__in=(2, 6)):
+        default_storage.delete(blob_key(variant.clip.sha256))
+    client.force_login(rita)
+
+    page = client.get(reverse("dialogue", args=[dialogue.uid])).content.decode()
+
+    assert "The sound of these lines is missing from the store: 2, 6." in page
 
 
 def test_batch_is_asked_for_on_a_page(client, rita):

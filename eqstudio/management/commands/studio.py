@@ -18,10 +18,12 @@ import httpx
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
+from django.db import DatabaseError
 
 from eqstudio.broker import FILES, broker_command, broker_program, broker_restore, broker_wait
 from eqstudio.errors import StudioError
 from eqstudio.instance import instance_lock, port_listen
+from eqstudio.management.base import told
 from eqstudio.supervisor import Child, Supervisor
 
 MANAGE = str(Path(settings.BASE_DIR) / "manage.py")
@@ -48,8 +50,12 @@ class Command(BaseCommand):
                 port_listen(options["host"], options["port"]) as listener,
             ):
                 self._serve(address, listener.fileno(), options)
-        except StudioError as error:
-            raise CommandError(error.message) from error
+        except (StudioError, DatabaseError, OSError) as error:
+            message, field = told(error)
+            if not options["json"]:
+                raise CommandError(message) from error
+            self.stdout.write(json.dumps({"error": message, "field": field}, ensure_ascii=False))
+            sys.exit(1)
 
     def _serve(self, address: str, listener: int, options: dict[str, Any]) -> None:
         self._say("Preparing the database and the pages ...")

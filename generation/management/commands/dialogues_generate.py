@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser
 
 LOOK_S = 1.0
+MOST_PER_CATEGORY = 10_000
 
 
 class Command(StudioCommand):
@@ -69,8 +70,10 @@ class Command(StudioCommand):
         super().handle(*args, **options)
 
     def run(self, **options: Any) -> dict[str, Any]:
-        if options["per_category"] < 1:
-            raise InvalidInput("--per-category must be at least 1.", field="per_category")
+        if not 1 <= options["per_category"] <= MOST_PER_CATEGORY:
+            raise InvalidInput(
+                f"--per-category must be at least 1 and at most {MOST_PER_CATEGORY}.", field="per_category"
+            )
         benchmark_get(options["benchmark"])
         like = BriefInput(
             benchmark=options["benchmark"],

@@ -31,7 +31,7 @@ const timers = {};
 const $ = (selector) => place.querySelector(selector);
 const $$ = (selector) => [...place.querySelectorAll(selector)];
 const time = (when, options) => new Date(when).toLocaleTimeString(document.documentElement.lang, options);
-const hourMinute = { hour: "2-digit", minute: "2-digit" };
+const hourMinute = { hour: "2-digit", minute: "2-digit", hourCycle: "h23" };
 
 /* One item: read it from the page, fill in what is known of it, show what is missing. */
 
@@ -203,7 +203,7 @@ async function keepThere({ keepalive = false } = {}) {
   const result = await postJson(page.dataset.draft, { assignment, draft: draftNow() }, { keepalive });
   if (item?.assignment !== assignment) return;
   const sentence = result.state === "stored" ? words.saved : words.savedHere;
-  $("#judge-saved").textContent = fill(sentence, { time: time(Date.now()) });
+  $("#judge-saved").textContent = fill(sentence, { time: time(Date.now(), { hourCycle: "h23" }) });
 }
 
 /* Submit, skip, undo, next */

@@ -285,8 +285,10 @@ class Clip {
 
   async cause() {
     try {
-      const answer = await fetch(this.element.dataset.src, { headers: { Range: "bytes=0-0" }, redirect: "manual" });
-      if (answer.type === "opaqueredirect" || [401, 403, 404, 410].includes(answer.status)) return words.expired;
+      const headers = { Range: "bytes=0-0", Accept: "application/json" };
+      const answer = await fetch(this.element.dataset.src, { headers, redirect: "manual" });
+      if (answer.type === "opaqueredirect" || [401, 403, 404].includes(answer.status)) return words.expired;
+      if (answer.status === 410) return (await answer.json()).error;
       return answer.ok ? words.broken : fill(words.server, { status: answer.status });
     } catch (error) {
       if (error instanceof TypeError) return words.offline;
