@@ -75,12 +75,12 @@ def _second_opinion(
     """
     if head["format"] not in {"FLAC", "MP3"}:
         return head, samples
+    seconds = len(samples) / head["rate"]
+    if head["format"] == "MP3" and _close(mp3_seconds(data), seconds):
+        return head, samples
     try:
         import av  # noqa: PLC0415 -- slow import
     except ImportError:
-        return head, samples
-    seconds = len(samples) / head["rate"]
-    if head["format"] == "MP3" and _close(_packets_s(av, data), seconds):
         return head, samples
     try:
         with av.open(io.BytesIO(data)) as container:
@@ -98,14 +98,54 @@ def _close(first: float | None, second: float) -> bool:
     return first is not None and abs(first - second) < DISAGREE_S - 0.005
 
 
-def _packets_s(av: Any, data: bytes) -> float | None:
-    """How long the packets of a file claim to last, without decoding them."""
-    try:
-        with av.open(io.BytesIO(data)) as container:
-            base = float(container.streams.audio[0].time_base)
-            return base * sum(packet.duration or 0 for packet in container.demux(audio=0))
-    except (av.FFmpegError, ValueError, IndexError):
+_MP3_KBIT = {
+    3: (32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320),
+    2: (8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160),
+}
+_MP3_HZ = {3: (44100, 48000, 32000), 2: (22050, 24000, 16000), 0: (11025, 12000, 8000)}
+
+
+def mp3_seconds(data: bytes) -> float | None:
+    """How long the frames of an MPEG layer III file last by their headers, without the padding that an encoder names.
+
+    None where one frame does not follow the other, or where they change their rate: then it takes a decoder to tell.
+    """
+    at = 0
+    while data[at : at + 3] == b"ID3" and at + 10 <= len(data):
+        size = 0
+        for byte in data[at + 6 : at + 10]:
+            size = size << 7 | byte & 0x7F
+        at += 10 + size
+    frames = rate = each = 0
+    info = data[at : at + 400]
+    while at + 4 <= len(data) and data[at : at + 3] != b"TAG":
+        first, second = data[at + 1], data[at + 2]
+        version, kbit, hertz = first >> 3 & 3, second >> 4, second >> 2 & 3
+        if data[at] != 0xFF or first & 0xE6 != 0xE2 or version == 1 or not 0 < kbit < 15 or hertz == 3:  # noqa: PLR2004
+            return None
+        here = _MP3_HZ[version][hertz]
+        if rate not in (0, here):
+            return None
+        rate, each = here, 1152 if version == 3 else 576  # noqa: PLR2004 -- samples of a frame
+        at += each // 8 * _MP3_KBIT[3 if version == 3 else 2][kbit - 1] * 1000 // rate + (second >> 1 & 1)  # noqa: PLR2004
+        frames += 1
+    if not rate:
         return None
+    return (frames * each - _mp3_padding(info, each)) / rate
+
+
+def _mp3_padding(info: bytes, each: int) -> int:
+    """Samples that are not sound: the frame that only informs, and what its encoder put before and after."""
+    at = max(info.find(b"Xing"), info.find(b"Info"))
+    if at < 0:
+        return 0
+    flags = int.from_bytes(info[at + 4 : at + 8], "big")
+    tag = at + 8 + 4 * (flags & 1) + 4 * (flags >> 1 & 1) + 100 * (flags >> 2 & 1) + 4 * (flags >> 3 & 1)
+    spare = info[tag + 21 : tag + 24]
+    if info[tag : tag + 4] not in (b"LAME", b"Lavc", b"Lavf") or len(spare) < 3:  # noqa: PLR2004 -- two numbers of 12 bits
+        return each
+    both = int.from_bytes(spare, "big")
+    return each + (both >> 12) + (both & 0xFFF)
 
 
 class _NoFramesError(Exception):

@@ -11,6 +11,7 @@ import struct
 import subprocess
 import sys
 import threading
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
@@ -18,7 +19,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import soundfile
 import soxr
-from django.db import transaction
+from django.db import IntegrityError, transaction
 
 from eqstudio.blobs import blob_put, blob_read
 from eqstudio.errors import InvalidInput
@@ -109,47 +110,47 @@ def _take(data: bytes, name: str) -> Taken:
     sha256 = blob_put(data)
     if copy is not None:
         blob_put(copy.data)
-    with transaction.atomic():
-        clip, _created = Clip.objects.get_or_create(
-            sha256=sha256,
-            defaults={
-                "media_type": _MEDIA_TYPES.get(decoded.format, "application/octet-stream"),
-                "size": len(data),
-                "frames": measures.frames,
-                "sample_rate": decoded.rate,
-                "channels": decoded.samples.shape[1],
-                "duration": measures.duration,
-                "loudness": measures.loudness,
-                "rms": measures.level,
-                "peak": measures.peak,
-                "pitch": measures.pitch,
-                "pitch_spread": measures.pitch_spread,
-                "centroid": measures.centroid,
-                "pause_share": measures.pause_share,
-                "peaks": list(measures.peaks),
-            },
-        )
-        if copy is not None:
-            _copy_keep(clip, copy, decoded)
+    clip = Clip(
+        sha256=sha256,
+        media_type=_MEDIA_TYPES.get(decoded.format, "application/octet-stream"),
+        size=len(data),
+        frames=measures.frames,
+        sample_rate=decoded.rate,
+        channels=decoded.samples.shape[1],
+        duration=measures.duration,
+        loudness=measures.loudness,
+        rms=measures.level,
+        peak=measures.peak,
+        pitch=measures.pitch,
+        pitch_spread=measures.pitch_spread,
+        centroid=measures.centroid,
+        pause_share=measures.pause_share,
+        peaks=list(measures.peaks),
+    )
+    try:
+        with transaction.atomic():
+            clip.save(force_insert=True)
+            if copy is not None:
+                _copy_keep(clip, copy, decoded)
+    except IntegrityError:  # somebody else brought in the same bytes in the meantime
+        clip = Clip.objects.get(sha256=sha256)
     return Taken(clip, measures)
 
 
 def _copy_keep(clip: Clip, copy: Copy, decoded: Decoded) -> None:
-    Rendition.objects.get_or_create(
+    Rendition.objects.create(
         clip=clip,
         kind=Rendition.Kind.PLAYABLE,
-        defaults={
-            "sha256": hashlib.sha256(copy.data).hexdigest(),
-            "media_type": "audio/wav",
-            "size": len(copy.data),
-            "frames": copy.frames,
-            "sample_rate": copy.rate,
-            "channels": copy.channels,
-            "duration": copy.frames / copy.rate,
-            "loudness": clip.loudness,
-            "peak": clip.peak,
-            "parameters": {"from": f"{decoded.format}/{decoded.subtype}", "to": "WAV/PCM_16"},
-        },
+        sha256=hashlib.sha256(copy.data).hexdigest(),
+        media_type="audio/wav",
+        size=len(copy.data),
+        frames=copy.frames,
+        sample_rate=copy.rate,
+        channels=copy.channels,
+        duration=copy.frames / copy.rate,
+        loudness=clip.loudness,
+        peak=clip.peak,
+        parameters={"from": f"{decoded.format}/{decoded.subtype}", "to": "WAV/PCM_16"},
     )
 
 
@@ -237,24 +238,24 @@ class _Decoder:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._owner = 0
+        self._deadline = 0.0
+        """When the file at hand is given up, by the monotonic clock; 0 when there is none."""
+        self._stalled = False
 
     def ask(self, request: dict[str, Any], data: bytes, label: str) -> tuple[dict[str, Any], bytes]:
         """Send one file and wait for its samples; a crash or a stall is an InvalidInput about that file."""
         with self._lock:
             process = self._started()
-            stalled = threading.Event()
-            watchdog = threading.Timer(WALL_SECONDS, _kill, (process, stalled))
-            watchdog.daemon = True
-            watchdog.start()
+            self._stalled, self._deadline = False, time.monotonic() + WALL_SECONDS
             try:
                 return _exchange(process, json.dumps(request).encode(), data)
             except (BrokenPipeError, EOFError) as error:
                 code = self._stop()
-                if stalled.is_set() or code == -24:  # noqa: PLR2004 -- SIGXCPU, by its number on every Linux
+                if self._stalled or code == -24:  # noqa: PLR2004 -- SIGXCPU, by its number on every Linux
                     raise InvalidInput(f"{label}: decoding took too long and was stopped.", field="audio") from error
                 raise InvalidInput(f"The decoder crashed on {label}; the file was refused.", field="audio") from error
             finally:
-                watchdog.cancel()
+                self._deadline = 0.0
 
     def close(self) -> None:
         """End the child process of this process, if it has one."""
@@ -274,7 +275,17 @@ class _Decoder:
                 stderr=subprocess.DEVNULL,
                 env={"PATH": os.environ.get("PATH", ""), "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
             )
+            threading.Thread(target=self._watch, args=(self._process,), name="decoder watchdog", daemon=True).start()
         return self._process
+
+    def _watch(self, process: subprocess.Popen[bytes]) -> None:
+        """Kill ``process`` when it has held one file for too long; one thread for its whole life, not one for every file."""
+        while self._process is process:
+            if 0 < self._deadline < time.monotonic():
+                self._stalled = True
+                process.kill()
+                return
+            time.sleep(min(1.0, WALL_SECONDS / 4))
 
     def _stop(self) -> int:
         process, self._process = self._process, None
@@ -293,11 +304,6 @@ class _Decoder:
 
 _decoder = _Decoder()
 atexit.register(_decoder.close)
-
-
-def _kill(process: subprocess.Popen[bytes], stalled: threading.Event) -> None:
-    stalled.set()
-    process.kill()
 
 
 def _exchange(process: subprocess.Popen[bytes], head: bytes, data: bytes) -> tuple[dict[str, Any], bytes]:

@@ -165,6 +165,10 @@ class Dialogue(models.Model):
             models.Index(fields=["corpus", "state"], name="dialogue_corpus_state"),
             models.Index(fields=["state", "lease_until"], name="dialogue_due"),
             models.Index(fields=["benchmark", "category", "language"], name="dialogue_kind"),
+            models.Index(
+                fields=["corpus", "benchmark", "category", "language", "state", "source"], name="dialogue_facets"
+            ),
+            models.Index(fields=["corpus", "title", "id"], name="dialogue_by_title"),
         ]
 
     def __str__(self) -> str:

@@ -56,7 +56,7 @@ def _categories() -> list[tuple[str, Any]]:
 class UploadForm(forms.Form):
     """Files, what they are, and what holds for every row that does not say it itself."""
 
-    files = ManyFiles(
+    sent = ManyFiles(
         label=_("Files"),
         help_text=_(
             "Many files or one zip. WAV, FLAC, MP3, Ogg, Opus, M4A, AAC, WebM and AIFF; a CSV, TSV or JSONL table may be among "

@@ -2,11 +2,11 @@
 
 from django.urls import include, path
 
-from generation.views import batches, corpora, providers, shortcuts, uploads
+from generation.views import batches, browser, corpora, providers, shortcuts, uploads
 
 urlpatterns = [
     path("corpora/", corpora.corpora, name="corpora"),
-    path("corpora/<str:uid>/", corpora.corpus, name="corpus"),
+    path("corpora/<str:uid>/", browser.corpus, name="corpus"),
     path("corpora/<str:uid>/upload/", uploads.corpus_upload, name="corpus_upload"),
     path("uploads/<str:uid>/", uploads.upload, name="upload"),
     path("dialogues/<str:uid>/", corpora.dialogue, name="dialogue"),

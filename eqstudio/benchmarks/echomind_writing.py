@@ -82,7 +82,8 @@ def _other(brief: BriefSpec) -> str:
     return str(ATTRIBUTES[brief.category.key]["alternative"])
 
 
-def _line_prompt(brief: BriefSpec, _so_far: SoFar, _rng: Random) -> Prompt:
+def _line_prompt(brief: BriefSpec, _so_far: SoFar, rng: Random) -> Prompt:
+    salt = rng.getrandbits(32)
     person = brief.drawn.people[0]
     user = f"""Write one line that somebody says to an assistant or a friend, in {LANGUAGE_NAMES[brief.language]}.
 Topic: {brief.setting}. What it is about: {brief.drawn.topic}. The speaker is {person.name}, {person.gender}; use exactly this name and gender.
@@ -90,11 +91,11 @@ Topic: {brief.setting}. What it is about: {brief.drawn.topic}. The speaker is {p
 - line: 5 to 16 words. It will be spoken in several ways ({_about(brief.category.key)} {_about(_other(brief))} Or nothing special is heard), so the
   words must fit all of them: no word of feeling, no exclamation mark, nothing about voices, bodies or sounds.
 - title: what the line is about, in a few particular words. topic: the topic in one word."""
-    return ask(user, "echomind-line-1", lambda: _line_sample(brief))
+    return ask(user, "echomind-line-1", lambda: _line_sample(brief, salt))
 
 
-def _line_sample(brief: BriefSpec) -> dict[str, Any]:
-    title, _context = sample_scene(brief)
+def _line_sample(brief: BriefSpec, salt: int) -> dict[str, Any]:
+    title, _context = sample_scene(brief, salt)
     person = brief.drawn.people[0]
     line = sample_rng(brief).choice(TEXTS["example"]["lines"][brief.language])
     about = {"en": " It is about {topic}.", "zh": "是关于{topic}的。"}[brief.language].format(topic=brief.drawn.topic)

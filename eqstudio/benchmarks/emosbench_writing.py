@@ -78,7 +78,8 @@ def _about(brief: BriefSpec) -> str:
 _HOW = "emotion, volume, rate, pitch and non_verbal (cough, sigh, laughter, sneeze, gasp or none) tell how a line is spoken."
 
 
-def _input_prompt(brief: BriefSpec, _so_far: SoFar, _rng: Random) -> Prompt:
+def _input_prompt(brief: BriefSpec, _so_far: SoFar, rng: Random) -> Prompt:
+    salt = rng.getrandbits(32)
     exchanges = {"0": "no exchange: leave opening empty", "1": "exactly one exchange", "2": "exactly two exchanges"}
     user = f"""Write what a user says to a responder, in {LANGUAGE_NAMES[brief.language]}.
 {_about(brief)}
@@ -90,13 +91,13 @@ Use these people; names and genders exactly so:
 - title and context tell who talks to whom and where. They never tell how one ought to respond, nor name the skill.
 - Each line has 4 to 25 words, as people talk. What the user feels is heard in the voice rather than said.
 - {_HOW}"""
-    return ask(user, "emosbench-input-1", lambda: _input_sample(brief))
+    return ask(user, "emosbench-input-1", lambda: _input_sample(brief, salt))
 
 
-def _input_sample(brief: BriefSpec) -> dict[str, Any]:
+def _input_sample(brief: BriefSpec, salt: int) -> dict[str, Any]:
     entry = sample_entry(TEXTS["example"], brief)
     words = entry[brief.language]
-    title, context = sample_scene(brief)
+    title, context = sample_scene(brief, salt)
     asked, said = words["opening"]
     opening = [{"user": _sample_line(asked, "neutral", "low"), "responder": _sample_line(said, "calm", "normal")}]
     first, second = ({"name": one.name, "gender": one.gender, "role": one.role} for one in brief.drawn.people)

@@ -96,7 +96,8 @@ def about(brief: BriefSpec) -> str:
     return f"Skill of speaker2 that is tested: {label}. {brief.category.description['en']}"
 
 
-def _scene_prompt(brief: BriefSpec, _so_far: SoFar, _rng: Random) -> Prompt:
+def _scene_prompt(brief: BriefSpec, _so_far: SoFar, rng: Random) -> Prompt:
+    salt = rng.getrandbits(32)
     cast = brief.drawn
     user = f"""Write the scene of a six-line dialogue in {LANGUAGE_NAMES[brief.language]}.
 {about(brief)}
@@ -108,11 +109,11 @@ Use these people; names and genders exactly so:
 - target_social_intent: what speaker1 needs from speaker2 in this scene.
 - persona of speaker1: what drives them now.
 - persona_1 of speaker2: somebody who has the skill. persona_2: somebody who {cast.archetypes[0]}. persona_3: somebody who {cast.archetypes[1]}."""
-    return ask(user, "speecheq-scene-1", lambda: _scene_sample(brief))
+    return ask(user, "speecheq-scene-1", lambda: _scene_sample(brief, salt))
 
 
-def _scene_sample(brief: BriefSpec) -> dict[str, Any]:
-    title, context = sample_scene(brief)
+def _scene_sample(brief: BriefSpec, salt: int) -> dict[str, Any]:
+    title, context = sample_scene(brief, salt)
     first, second = brief.drawn.people
     rubric = RUBRICS[brief.category.key]
     return {

@@ -117,9 +117,9 @@ def score_criterion(name: str, score: float, threshold: float, what: str, why: s
     return Criterion(name, float(score), float(threshold), f"{what} ({score:g} of 5, {threshold:g} needed): {why}")
 
 
-def sample_scene(brief: BriefSpec) -> tuple[str, str]:
-    """Title and context of an example, unlike those of other casts."""
-    rng = sample_rng(brief)
+def sample_scene(brief: BriefSpec, salt: int) -> tuple[str, str]:
+    """Title and context of an example, unlike those of other casts and of other tries."""
+    rng = sample_rng(brief, salt)
     pools = texts_load("variety")[brief.language]
     others = rng.sample([topic for pool in pools.values() for topic in pool["topics"]], 3)
     mark = f"{rng.randrange(16**4):04x}"
@@ -132,13 +132,13 @@ def sample_scene(brief: BriefSpec) -> tuple[str, str]:
         )
     return (
         f"{brief.drawn.topic.capitalize()}, number {mark}",
-        f"{' and '.join(names)} at {place}. There was {', '.join(others)}, and now {brief.drawn.topic}.",
+        f"{' and '.join(names)} at {place}. There was {', then '.join(others)}.",
     )
 
 
-def sample_rng(brief: BriefSpec) -> Random:
+def sample_rng(brief: BriefSpec, salt: int = 0) -> Random:
     """The same for every stage of a dialogue, so that the parts of an example fit together."""
-    return Random(f"{brief.category.key}:{brief.language}:{brief.drawn}")  # noqa: S311 -- reproducible text, not a secret
+    return Random(f"{brief.category.key}:{brief.language}:{brief.drawn}:{salt}")  # noqa: S311 -- reproducible text, not a secret
 
 
 def sample_entry(entries: list[dict[str, Any]], brief: BriefSpec) -> dict[str, Any]:

@@ -256,7 +256,7 @@ def _colour(frames: Samples, active: npt.NDArray[np.bool_], rate: int) -> _Colou
     bins = np.fft.rfftfreq(length, 1 / rate).astype(np.float32)
     bands = _bands(length, rate)
     window = np.hanning(length).astype(np.float32)
-    loudest = float(np.abs(frames).max())
+    loudest = float(max(frames.max(), -frames.min()))
     means, shapes = [], []
     for at in range(0, len(rows), _CHUNK_FRAMES):
         chunk = np.asarray(frames[rows[at : at + _CHUNK_FRAMES]] / loudest, dtype=np.float32) * window
@@ -328,4 +328,4 @@ def _peaks(signal: Samples) -> tuple[float, ...]:
     edges = np.linspace(0, signal.size, PEAK_SLICES + 1).astype(int)[:-1]
     starts = np.minimum(edges, signal.size - 1)
     slices = np.maximum.reduceat(np.abs(signal), starts)
-    return tuple(round(min(1.0, float(value)), 3) for value in slices)
+    return tuple(np.round(np.minimum(slices, 1.0), 3).tolist())

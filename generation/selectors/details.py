@@ -58,7 +58,7 @@ class DialogueDetail:
 def dialogue_detail(*, dialogue: Dialogue) -> DialogueDetail:
     """Turns, variants, clips, findings of the last check and the ledger, earlier takes; seven queries however long the dialogue is."""
     turns = list(dialogue.turns.all())
-    found = Variant.objects.filter(turn__dialogue=dialogue).select_related("clip").order_by("pk")
+    found = Variant.objects.filter(turn__dialogue=dialogue).select_related("clip", "turn__dialogue").order_by("pk")
     variants = list(found.prefetch_related("clip__renditions"))
     findings = _findings(dialogue)
     calls = _calls(dialogue, variants)

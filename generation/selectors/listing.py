@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from django.db.models import Count, F, Q, QuerySet
+from django.db.models import Count, Q, QuerySet
 
 from generation.domain.lifecycle import IN_PRODUCTION, REVIEWABLE, DialogueState
-from generation.models import Corpus, Dialogue
+from generation.models import Corpus
 
 FACETS = ("benchmark", "category", "language", "state", "source")
 
@@ -42,14 +42,3 @@ def corpus_facets(*, corpus: Corpus) -> Facets:
         for name in FACETS:
             values[name][row[name]] = values[name].get(row[name], 0) + row["count"]
     return Facets(values={name: dict(sorted(found.items())) for name, found in values.items()}, total=total)
-
-
-def dialogues_listed(*, corpus: Corpus, chosen: Mapping[str, str]) -> QuerySet[Dialogue]:
-    """The dialogues of a corpus that fit every filter, newest first, with their variants counted: ``lines`` in all, ``voiced``, ``silent``."""
-    wanted = {name: value for name, value in chosen.items() if name in FACETS and value}
-    return (
-        corpus.dialogues.filter(**wanted)
-        .annotate(lines=Count("turns__variants"), voiced=Count("turns__variants__clip"))
-        .annotate(silent=F("lines") - F("voiced"))
-        .order_by("-pk")
-    )

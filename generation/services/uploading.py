@@ -55,19 +55,19 @@ def upload_create(
     """
     importers.get(format)
     if not files:
-        raise InvalidInput(_("No file came. Choose files or a zip, then send them."), field="files")
+        raise InvalidInput(_("No file came. Choose files or a zip, then send them."), field="sent")
     if len(files) > MAX_FILES:
         raise InvalidInput(
             _("%(found)d files came; at most %(most)d are taken at once. Put them into a zip.")
             % {"found": len(files), "most": MAX_FILES},
-            field="files",
+            field="sent",
         )
     total = sum(file.size or 0 for file in files)
     if total > settings.UPLOAD_MAX_BYTES:
         raise InvalidInput(
             _("%(found)d MB came; at most %(most)d MB are taken at once. Send them in parts.")
             % {"found": total // 10**6, "most": settings.UPLOAD_MAX_BYTES // 10**6},
-            field="files",
+            field="sent",
         )
     upload = Upload(corpus=corpus, created_by=actor, format=format, defaults={k: v for k, v in defaults.items() if v})
     upload.files = [

@@ -9,7 +9,6 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from eqstudio.benchmarks import benchmarks
 from eqstudio.errors import StudioError
 from generation.domain.lifecycle import DialogueState
 from generation.forms import CorpusForm, FlaggedForm
@@ -17,16 +16,15 @@ from generation.media import ClipCard, clip_card
 from generation.models import Clip, Rendition
 from generation.selectors import (
     corpora_listed,
-    corpus_facets,
-    corpus_for,
     dialogue_detail,
     dialogue_for,
-    dialogues_listed,
+    dialogue_neighbours,
+    wanted_read,
 )
-from generation.selectors.listing import FACETS
 from generation.services import corpus_create, dialogue_settle
+from generation.views.browser import address_of
 from generation.views.guards import curating, person
-from generation.words import STATE_LABELS, benchmark_title, category_label
+from generation.words import STATE_LABELS
 
 PER_PAGE = 50
 
@@ -50,50 +48,6 @@ def corpora(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 @curating
-def corpus(request: HttpRequest, uid: str) -> HttpResponse:
-    """The dialogues of a corpus, by any combination of filters."""
-    found = corpus_for(person(request), uid)
-    facets = corpus_facets(corpus=found)
-    chosen = {name: request.GET.get(name, "") for name in FACETS}
-    page = Paginator(dialogues_listed(corpus=found, chosen=chosen), PER_PAGE).get_page(request.GET.get("page"))
-    filters = [
-        {"name": name, "label": label, "chosen": chosen[name], "options": _options(name, facets.values[name], chosen)}
-        for name, label in (
-            ("benchmark", _("Benchmark")),
-            ("category", _("Category")),
-            ("language", _("Language")),
-            ("state", _("State")),
-            ("source", _("Source")),
-        )
-    ]
-    context = {
-        "corpus": found,
-        "facets": facets,
-        "filters": filters,
-        "filtered": any(chosen.values()),
-        "page_obj": page,
-    }
-    return render(request, "generation/corpus.html", context)
-
-
-def _options(name: str, values: dict[str, int], chosen: dict[str, str]) -> list[tuple[str, str, int]]:
-    aliases = [chosen["benchmark"]] if chosen["benchmark"] else list(benchmarks)
-    return [(value, _value_label(name, value, aliases), count) for value, count in values.items()]
-
-
-def _value_label(name: str, value: str, aliases: list[str]) -> str:
-    if name == "benchmark":
-        return benchmark_title(value)
-    if name == "state":
-        return str(STATE_LABELS.get(value, value))
-    if name == "category":
-        labels = (category_label(alias, value) for alias in aliases)
-        return next((label for label in labels if label != value), value)
-    return value
-
-
-@require_safe
-@curating
 def dialogue(request: HttpRequest, uid: str) -> HttpResponse:
     """Every line and rendition with its sound, measures, findings and where it came from. Shows the key: not for annotators."""
     user = person(request)
@@ -110,6 +64,9 @@ def dialogue(request: HttpRequest, uid: str) -> HttpResponse:
         (name, value) for name, value in found.scenario.items() if isinstance(value, str | int | float) and value != ""
     ]
     context = {"dialogue": found, "detail": detail, "rows": rows, "facts": facts, "gone": detail.lines_without_sound()}
+    wanted = wanted_read(request.GET.dict())
+    context |= {"wanted": wanted, "beside": dialogue_neighbours(dialogue=found, wanted=wanted)}
+    context["listed"] = address_of(request.GET)
     context["takes"] = [(take, clip_card(clip=take.clip, holder=user.uid, original=True)) for take in detail.takes]
     if found.state == DialogueState.FLAGGED:
         context["form"] = FlaggedForm()

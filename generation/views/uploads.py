@@ -31,7 +31,7 @@ def corpus_upload(request: HttpRequest, uid: str) -> HttpResponse:
         try:
             made = upload_create(
                 corpus=corpus,
-                files=form.cleaned_data["files"],
+                files=form.cleaned_data["sent"],
                 format=form.cleaned_data["format"],
                 defaults=form.defaults(),
                 actor=person(request),

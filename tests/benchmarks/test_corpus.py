@@ -74,12 +74,14 @@ def test_list_and_page_of_a_large_corpus(client, rita, corpus, django_assert_num
     for where, parameters in asked:
         times = []
         for _ in range(3):
-            started = time.perf_counter()
+            # The database is in this process, so its processor time is the server's, whatever else the machine does.
+            started = time.process_time()
             assert client.get(where, parameters).status_code == 200
-            times.append((time.perf_counter() - started) * 1000)
-        took[str(parameters)] = min(times)
+            times.append((time.process_time() - started) * 1000)
+        took[f"{where} {parameters}"] = min(times)
     with capsys.disabled():
-        sys.stdout.write(f"\n100,000 dialogues, ms: { {name: round(value) for name, value in took.items()} }\n")
+        for name, value in took.items():
+            sys.stdout.write(f"\n{value:4.0f} ms  {name}")
     assert {name: value for name, value in took.items() if value > MOST_MS} == {}
     with django_assert_num_queries(9):
         client.get(address)

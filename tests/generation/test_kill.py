@@ -114,8 +114,8 @@ CALLS_EACH = 8
 """Six parts and verdicts for a SpeechEQ script, two guesses by its words."""
 
 
-def test_killed_while_writing_in_stages_every_part_is_paid_for_once(studio, tmp_path):
-    for wanted in (2, 9, 23):
+def test_killed_twice_while_writing_in_stages_every_part_is_paid_for_once(studio, tmp_path):
+    for wanted in (3, 17):
         process = studio(*ASKED, program=("-c", IN_STAGES))
         end = time.monotonic() + DEADLINE_S
         while rows(tmp_path, "select count(*) from generation_providercall where kind = 'text'")[0][0] < wanted:

@@ -254,7 +254,7 @@ def test_a_researcher_sends_files_and_sees_what_came_of_them(client, rita, djang
     with django_capture_on_commit_callbacks(execute=True):
         answer = client.post(
             reverse("corpus_upload", args=[corpus.uid]),
-            {"files": files, "format": "audio", "category": "echomind/happy", "licence": "CC0-1.0"},
+            {"sent": files, "format": "audio", "category": "echomind/happy", "licence": "CC0-1.0"},
         )
 
     upload = Upload.objects.get()
@@ -302,7 +302,7 @@ def test_what_announces_itself_as_too_large_is_not_read(client, rita, settings):
     settings.UPLOAD_MAX_BYTES = 1000
 
     answer = client.post(
-        reverse("corpus_upload", args=[CorpusFactory().uid]), {"files": [sent("a.wav", bytes(2000))], "format": "audio"}
+        reverse("corpus_upload", args=[CorpusFactory().uid]), {"sent": [sent("a.wav", bytes(2000))], "format": "audio"}
     )
 
     assert answer.status_code == 400
