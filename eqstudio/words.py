@@ -40,6 +40,7 @@ VERBS: dict[str, Any] = {
     "study_create": _("created"),
     "study_run": _("started a run"),
     "topped up": _("took in what is ready"),
+    "uploaded": _("uploaded"),
 }
 
 ENTITIES: dict[str, Any] = {
@@ -60,18 +61,21 @@ ENTITIES: dict[str, Any] = {
     "split": _("split"),
     "study": _("study"),
     "trialrecord": _("question"),
+    "upload": _("upload"),
     "user": _("person"),
     "variant": _("version"),
 }
 
 REASONS: dict[str, Any] = {
     "a ratio scale has no values below zero": _("a ratio scale has no values below zero"),
+    "a model needs pairs of at least two dialogues": _("a model needs pairs of at least two dialogues"),
     "chance does not speak": _("chance does not speak"),
     "fewer than two raters": _("fewer than two raters"),
     "guessing has no fixed figure here": _("guessing has no fixed figure here"),
     "no item has two ratings": _("no item has two ratings"),
     "no item passes": _("no item passes"),
     "no item was answered by both": _("no item was answered by both"),
+    "no pair differs in any measure": _("no pair differs in any measure"),
     "no pair differs in this measure": _("no pair differs in this measure"),
     "no ratings": _("no ratings"),
     "no two items were rated by everybody": _("no two items were rated by everybody"),
