@@ -13,7 +13,7 @@ from eqstudio.benchmarks.base import BriefSpec, Delivery
 from eqstudio.demo_scripts import demo_scripts
 from eqstudio.errors import GiveUp, ProviderError, Refused, Retry, UnknownAlias
 from generation.domain.acoustics import measure, pair_distance
-from generation.domain.quality import findings
+from generation.domain.quality import Heard, findings
 from generation.providers import text_providers, transcribers, voice_providers
 from generation.providers.scripted import Behaviour
 from generation.providers.text.fake import FakeText
@@ -104,7 +104,7 @@ def test_the_fake_voice_takes_longer_for_longer_lines():
 def test_a_fake_clip_passes_the_quality_checks(delivery):
     audio = speak(delivery)
     heard = FakeTranscriber().transcribe(audio=audio, language="en").text
-    checked = findings(measures=measured(audio), text=LINE, language="en", transcript=heard)
+    checked = findings(measures=measured(audio), text=LINE, language="en", heard=Heard(heard))
     assert [finding.check_name for finding in checked if not finding.passed] == []
 
 

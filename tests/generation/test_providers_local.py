@@ -14,7 +14,7 @@ from eqstudio.benchmarks import benchmark_get
 from eqstudio.benchmarks.base import BriefSpec, Delivery, Prompt
 from eqstudio.errors import GiveUp, InvalidInput, ProviderError
 from generation.domain.acoustics import Measures, measure, pair_distance
-from generation.domain.quality import cer, findings, wer
+from generation.domain.quality import Heard, cer, findings, wer
 from generation.providers import local_parts, text_providers, transcribers, voice_providers
 from generation.providers.local_parts import local_packages, package_dir, parts_join
 from generation.providers.voice.kokoro import MAX_TOKENS, pieces
@@ -63,7 +63,7 @@ def test_english_words_stay_what_they_are(english_pair):
     for audio in english_pair:
         text = heard(audio, "en")
         assert wer(ENGLISH, text) <= 0.05
-        checked = findings(measures=measured(audio), text=ENGLISH, language="en", transcript=text)
+        checked = findings(measures=measured(audio), text=ENGLISH, language="en", heard=Heard(text))
         assert [finding.message for finding in checked if not finding.passed] == []
 
 
