@@ -27,6 +27,7 @@ _LIMITS = """\
 - Grades are opinions of a small number of people; read them with the agreement above, not as truth.
 - Agreement is reported before and after selection: dropping items people disagree on raises every figure.
 - Synthetic speech carries the habits of its voices; a cue such as loudness may tell the key (see `split_audit`).
+- The audio is as it was made. Where the studio had copies at one loudness (-23 LUFS), people and models heard those.
 """
 
 

@@ -4,9 +4,11 @@ from django.urls import reverse
 from eqstudio.errors import Conflict, IllegalMove, InvalidInput
 from eqstudio.models import Event
 from generation.domain.lifecycle import DialogueState
-from generation.models import Dialogue, ProviderCall, QcReport, Variant
+from generation.models import Dialogue, ProviderCall, QcReport, Take, Variant
 from generation.providers.scripted import Behaviour
 from generation.providers.transcriber.fake import FakeTranscriber
+from generation.providers.voice.fake import FakeVoice
+from generation.selectors import dialogue_detail
 from generation.services import dialogue_move, dialogue_settle
 from tests.generation.factories import speecheq_dialogue
 from tests.generation.pipeline import advance, one_briefed
@@ -78,6 +80,52 @@ def test_spoken_again_it_keeps_its_words_and_gets_other_sounds():
     assert set(Variant.objects.values_list("text", flat=True)) == words
     assert not sounds & set(Variant.objects.values_list("clip", flat=True))
     assert QcReport.objects.filter(dialogue=dialogue, run=2, passed=False).count() == 0
+
+
+def test_spoken_again_the_earlier_takes_stay_with_their_findings(client, rita):
+    dialogue = flagged()
+    before = dict(Variant.objects.values_list("pk", "clip"))
+
+    dialogue_settle(dialogue=dialogue, to=DialogueState.SCRIPTED, reason="Line 1 is mumbled.")
+    advance(dialogue, times=2)
+    detail = dialogue_detail(dialogue=dialogue)
+    client.force_login(rita)
+    page = client.get(reverse("dialogue", args=[dialogue.uid])).content.decode()
+
+    assert {take.variant_id: take.clip_id for take in detail.takes} == before
+    assert [(take.position, [each.check_name for each in take.failed]) for take in detail.takes][0] == (
+        1,
+        ["transcript"],
+    )
+    assert "Earlier takes" in page
+
+
+def test_a_voice_that_always_says_the_same_is_moved_for_another_take(monkeypatch):
+    monkeypatch.setattr(FakeVoice, "deterministic", True)
+    dialogue = flagged()
+
+    dialogue_settle(dialogue=dialogue, to=DialogueState.SCRIPTED, reason="Line 1 is mumbled.")
+    advance(dialogue, times=2)
+
+    calls = list(ProviderCall.objects.filter(kind="voice", outcome="ok").order_by("pk"))
+    first, second = calls[: len(calls) // 2], calls[len(calls) // 2 :]
+    moved = {
+        round(again.parameters["delivery"]["pitch"] - once.parameters["delivery"]["pitch"], 2)
+        for once, again in zip(first, second, strict=True)
+    }
+    assert len(moved) == 1
+    assert 0.3 <= abs(moved.pop()) <= 0.8
+
+
+def test_written_again_the_findings_of_the_first_script_stay():
+    dialogue = flagged()
+
+    dialogue_settle(dialogue=dialogue, to=DialogueState.BRIEFED, reason="Dull.")
+    advance(dialogue, times=3)
+
+    kept = QcReport.objects.get(dialogue=dialogue, run=1, passed=False)
+    assert (kept.variant, kept.detail["line"], kept.detail["rendition"]) == (None, 1, "only")
+    assert Take.objects.filter(dialogue=dialogue, number=0, variant=None).count() == 8
 
 
 def test_written_again_it_is_another_take_and_the_ledger_keeps_both():

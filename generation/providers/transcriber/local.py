@@ -6,7 +6,8 @@ import logging
 import os
 from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from statistics import fmean
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 import soxr
@@ -28,6 +29,9 @@ RATE = 16_000
 BASE_SHA256 = "d01c3014881c9c6f3133c182f3d2887eb6ca1c789a7538c5c007196857a0a6a9"
 CHINESE_PROMPT = "以下是普通话的句子。"
 """Without it the model prefers traditional characters and drops punctuation."""
+UNSURE = -0.5
+"""Mean log probability below which it is asked whether another language is spoken; good speech lies above."""
+SURE = 0.8
 _WHAT = "The embedded transcriber"
 _MODELS = {"en": "whisper-tiny.en-int8", "zh": "whisper-base-int8"}
 
@@ -54,8 +58,10 @@ class LocalTranscriber(Transcriber):
         decoded = audio_decode(data=audio)
         samples = np.asarray(soxr.resample(mono(decoded.samples), decoded.rate, RATE), dtype=np.float32)
         with stopwatch() as watch:
-            text = _heard(samples, language)
-        return TranscriptResult(text=text, model=_MODELS[language], usage=Usage(latency_ms=watch.ms))
+            heard = _heard(samples, language)
+            spoken = _language(samples) if heard.text and heard.confidence < UNSURE else ""
+        usage = Usage(latency_ms=watch.ms)
+        return TranscriptResult(text=heard.text, model=_MODELS[language], usage=usage, language=spoken)
 
     def check(self) -> CheckResult:
         """Load the English model and let it hear half a second of nothing."""
@@ -65,22 +71,36 @@ class LocalTranscriber(Transcriber):
             heard = _heard(silence, "en")
         except ProviderError as error:
             return CheckResult(ok=False, message=error.message)
-        if heard:
+        if heard.text:
             return CheckResult(ok=False, message="The embedded transcriber hears words in silence.")
         return CheckResult(ok=True, message="The embedded transcriber is loaded.")
 
 
-def _heard(samples: npt.NDArray[np.float32], language: str) -> str:
+class _Heard(NamedTuple):
+    text: str
+    confidence: float
+    """Mean log probability of what was heard; 0 is certain."""
+
+
+def _heard(samples: npt.NDArray[np.float32], language: str) -> _Heard:
     if not somebody_speaks(samples):
-        return ""
-    segments, _info = _whisper(language).transcribe(
+        return _Heard("", 0.0)
+    found, _info = _whisper(language).transcribe(
         samples,
         language=language,
         beam_size=5,
         condition_on_previous_text=False,
         initial_prompt=CHINESE_PROMPT if language == "zh" else None,
     )
-    return " ".join(segment.text.strip() for segment in segments).strip()
+    segments = list(found)
+    text = " ".join(segment.text.strip() for segment in segments).strip()
+    return _Heard(text, fmean(segment.avg_logprob for segment in segments) if segments else 0.0)
+
+
+def _language(samples: npt.NDArray[np.float32]) -> str:
+    """The language that the multilingual model is sure to hear; empty when it is not sure. Asked only of doubtful clips."""
+    spoken, chance, _all = _whisper("zh").detect_language(samples)
+    return str(spoken) if chance >= SURE else ""
 
 
 def somebody_speaks(samples: npt.NDArray[np.float32]) -> bool:
