@@ -27,6 +27,7 @@ sys.path.insert(0, str(ROOT))
 
 from eqstudio.broker import broker_program  # noqa: E402
 
+os.environ.pop("DJANGO_SETTINGS_MODULE", None)  # the import above names the studio's own; the suite has its own, too
 PYTEST = [sys.executable, "-m", "pytest", "-q"]
 SUITE_LIMIT_S = 1800
 CI = os.environ.get("CI", "").lower() in ("1", "true", "yes")

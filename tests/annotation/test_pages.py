@@ -8,8 +8,8 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation.models import Export, Round, Split
-from annotation.services import export_request, round_set_state, split_freeze
+from annotation.models import Export, Round
+from annotation.services import round_set_state, split_freeze
 from tests.annotation.factories import judged_round, lease, round_with, split_of, submit
 from tests.generation.factories import CorpusFactory, echomind_dialogue, emosbench_dialogue, speecheq_dialogue
 
@@ -247,143 +247,6 @@ def test_adjudicate_an_open_item_is_refused(client, rita):
 
     assert answer.status_code == 422
     assert "Not everybody has judged" in answer.content.decode()
-
-
-def _split_form(source, **changes):
-    return {"name": "exam", "source": source, "outcome": "kept", "minimum_people": 0, "benchmark": "", **changes}
-
-
-def test_split_new_freezes_a_round(client, rita):
-    found = judged_round(items=2)
-    client.force_login(rita)
-
-    answer = client.post(reverse("split_new"), _split_form(f"round:{found.uid}"))
-
-    split = Split.objects.get()
-    assert answer.url == reverse("split", args=[split.uid])
-    assert (split.round, split.item_count, split.created_by) == (found, 2, rita)
-
-
-@pytest.mark.parametrize(
-    "changes", [{"name": "no good"}, {"source": "round:nonsense"}, {"size": "many"}, {"minimum_people": 9}]
-)
-def test_split_new_says_what_is_wrong_and_keeps_the_input(client, rita, changes):
-    found = judged_round(items=2)
-    client.force_login(rita)
-
-    answer = client.post(reverse("split_new"), {**_split_form(f"round:{found.uid}"), "per_category": 17, **changes})
-
-    assert answer.status_code == 422
-    assert 'value="17"' in answer.content.decode()
-    assert Split.objects.count() == 0
-
-
-def test_split_counts_tell_what_each_rule_leaves(client, rita):
-    found = judged_round(items=3)
-    round_with(items=1, corpus=found.corpus, name="other")
-    client.force_login(rita)
-
-    answer = client.get(reverse("split_counts"), _split_form(f"round:{found.uid}", size=2))
-
-    assert [left for _rule, left in answer.context["preview"].steps] == [3, 3, 3, 3, 2]
-    assert "2 items" in answer.content.decode()
-
-
-def test_split_counts_of_a_corpus_warn_of_several_benchmarks(client, rita):
-    corpus = CorpusFactory()
-    speecheq_dialogue(corpus=corpus)
-    emosbench_dialogue(corpus=corpus)
-    client.force_login(rita)
-
-    answer = client.get(reverse("split_counts"), _split_form(f"corpus:{corpus.uid}"))
-
-    assert "several benchmarks" in answer.content.decode()
-
-
-def test_split_new_counts_without_javascript(client, rita):
-    found = judged_round(items=2)
-    client.force_login(rita)
-
-    answer = client.post(reverse("split_new"), {**_split_form(f"round:{found.uid}", name=""), "count": "1"})
-
-    assert (answer.status_code, answer.context["preview"].size) == (200, 2)
-    assert Split.objects.count() == 0
-
-
-def test_split_page_shows_hash_recipe_and_items(client, split, rita):
-    client.force_login(rita)
-
-    html = client.get(reverse("split", args=[split.uid])).content.decode()
-
-    assert split.manifest_hash in html
-    assert "outcome = kept" in html
-    for item in split.items.all():
-        assert reverse("dialogue", args=[item.dialogue.uid]) in html
-
-
-def test_split_audit_says_what_it_found(client, split, rita):
-    client.force_login(rita)
-
-    html = client.get(reverse("split_audit", args=[split.uid])).content.decode()
-
-    assert "always the quieter one" in html
-    assert "Dialogues with the same words" in html
-
-
-def test_an_export_is_asked_for_written_and_downloaded(client, split, rita, django_capture_on_commit_callbacks):
-    client.force_login(rita)
-    with django_capture_on_commit_callbacks(execute=True):
-        client.post(reverse("split_export", args=[split.uid]), {"format": "huggingface"})
-    export = Export.objects.get()
-
-    page = client.get(reverse("split_exports", args=[split.uid])).content.decode()
-    answer = client.get(reverse("split_download", args=[export.uid]))
-
-    assert reverse("split_download", args=[export.uid]) in page
-    assert answer.headers["Content-Disposition"] == 'attachment; filename="arena-v1-huggingface.zip"'
-    assert b"".join(answer.streaming_content)[:2] == b"PK"
-
-
-def test_an_unknown_export_format_is_refused_with_those_there_are(client, split, rita):
-    client.force_login(rita)
-
-    answer = client.post(reverse("split_export", args=[split.uid]), {"format": "odd"})
-
-    assert answer.status_code == 400
-    assert "Known: huggingface" in answer.content.decode()
-    assert Export.objects.count() == 0
-
-
-def test_an_unfinished_export_is_not_downloaded(client, split, rita):
-    export = export_request(split=split, format="huggingface")
-    client.force_login(rita)
-
-    assert client.get(reverse("split_download", args=[export.uid])).status_code == 409
-
-
-def test_an_export_whose_file_is_gone_says_so(client, split, rita):
-    export = Export.objects.create(split=split, format="huggingface", state="done")
-    client.force_login(rita)
-
-    answer = client.get(reverse("split_download", args=[export.uid]))
-
-    assert answer.status_code == 404
-    assert "Ask for a new one" in answer.content.decode()
-
-
-@pytest.mark.parametrize(("person", "status"), [("alice", 403), ("otto", 404), ("rita", 200)])
-def test_downloads_are_for_researchers(  # noqa: PLR0917
-    client, split, request, person, status, django_capture_on_commit_callbacks, rita
-):
-    client.force_login(rita)
-    with django_capture_on_commit_callbacks(execute=True):
-        client.post(reverse("split_export", args=[split.uid]), {"format": "huggingface"})
-    client.force_login(request.getfixturevalue(person))
-
-    answer = client.get(reverse("split_download", args=[Export.objects.get().uid]))
-    answer.close()
-
-    assert answer.status_code == status
 
 
 def _queries(client, address) -> int:
