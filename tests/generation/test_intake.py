@@ -123,7 +123,7 @@ def test_anything_else_keeps_its_bytes_and_gets_a_playable_copy_once(data, media
 def test_what_plays_has_no_copy_and_is_served_as_it_is():
     clip = clip_ingest(data=wav(SPEECH))
     assert not Rendition.objects.exists()
-    assert clip_served(clip=clip) == (clip.sha256, "audio/wav", clip.size)
+    assert clip_served(clip=clip) == (clip, clip.sha256, "audio/wav", clip.size)
 
 
 @pytest.mark.django_db
