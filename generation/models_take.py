@@ -13,7 +13,9 @@ class Take(AppendOnly):
     """A rendition that was given up for another try: its words and its clip stay, beside the findings of their check."""
 
     dialogue = models.ForeignKey("generation.Dialogue", on_delete=models.CASCADE, related_name="earlier_takes")
-    variant = models.ForeignKey("generation.Variant", null=True, on_delete=models.SET_NULL, related_name="earlier_takes")
+    variant = models.ForeignKey(
+        "generation.Variant", null=True, on_delete=models.SET_NULL, related_name="earlier_takes"
+    )
     number = models.PositiveSmallIntegerField(help_text="which take of the dialogue it was, from 0")
     run = models.PositiveIntegerField(default=0, help_text="the quality check it was part of; 0 for none")
     position = models.PositiveSmallIntegerField()

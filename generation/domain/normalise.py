@@ -19,6 +19,8 @@ _APOSTROPHES = str.maketrans("’‘ʼ`´", "'''''")
 _SAME_SOUND = str.maketrans("她它牠妳", "他他他你")
 """Pronouns that no ear can tell apart."""
 _CLOCK = re.compile(r"\b([0-9]{1,2}):([0-9]{2})\b")
+_SOUNDS = re.compile(r"\b(?:a+h+|a+w+|o{2,}h+|u+g+h+|(?:ha){2,}h*)\b", re.IGNORECASE)
+"""What is no word and is written down, or not, at will."""
 _ENGLISH_SAME = (
     (re.compile(r"\bo ?kay\b|\bok\b|\bo k\b"), "ok"),
     (re.compile(r"\ball right\b"), "alright"),
@@ -40,7 +42,8 @@ def is_empty(text: str, language: str) -> bool:
 
 
 def _spoken_english(text: str) -> str:
-    plain = str(_english()(_CLOCK.sub(r"\1\2", text.translate(_APOSTROPHES))))
+    words = _SOUNDS.sub(" ", _CLOCK.sub(r"\1\2", text.translate(_APOSTROPHES)))
+    plain = str(_english()(words))
     for pattern, written in _ENGLISH_SAME:
         plain = pattern.sub(written, plain)
     return " ".join(word for word in plain.split() if any(char.isalnum() for char in word))

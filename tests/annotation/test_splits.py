@@ -14,7 +14,13 @@ from annotation.services import split_freeze
 from eqstudio.errors import InvalidInput
 from generation.models import Clip, Dialogue, Variant
 from tests.annotation.factories import judged_round, split_of
-from tests.generation.factories import CorpusFactory, clip_make, echomind_dialogue, emosbench_dialogue, speecheq_dialogue
+from tests.generation.factories import (
+    CorpusFactory,
+    clip_make,
+    echomind_dialogue,
+    emosbench_dialogue,
+    speecheq_dialogue,
+)
 
 pytestmark = pytest.mark.django_db
 

@@ -93,10 +93,8 @@ def test_spoken_again_the_earlier_takes_stay_with_their_findings(client, rita):
     page = client.get(reverse("dialogue", args=[dialogue.uid])).content.decode()
 
     assert {take.variant_id: take.clip_id for take in detail.takes} == before
-    assert [(take.position, [each.check_name for each in take.failed]) for take in detail.takes][0] == (
-        1,
-        ["transcript"],
-    )
+    assert detail.takes[0].position == 1
+    assert [finding.check_name for finding in detail.takes[0].failed] == ["transcript"]
     assert "Earlier takes" in page
 
 

@@ -10,7 +10,7 @@ from generation.domain.acoustics import measure
 from generation.domain.normalise import normalise
 from generation.domain.numerals import number_value
 from generation.domain.quality import Heard, cer, finding_matched, finding_undecodable, findings, pair_findings, wer
-from generation.domain.thresholds import Thresholds, thresholds_read
+from generation.domain.thresholds import Thresholds
 from tests.audio import RATE, clipped, cut_off, silence, speechlike
 
 GOOD = measure(speechlike(seconds=2), RATE)
@@ -146,6 +146,7 @@ def test_chinese_numbers_become_figures(run, figures):
         ("Fifty percent, OKAY?", "50% ok", "en"),
         ("ＯＫ, it costs ２０００ dollars", "okay it costs two thousand dollars", "en"),
         ("Come at nine thirty.", "come at 9:30", "en"),
+        ("Ahhh! Haha, no way.", "no way", "en"),
         ("我今年二十一岁。", "我今年21歲", "zh"),
         ("二〇二五年，百分之五十", "2025年50％", "zh"),
         ("三点五公里", "3.5公里", "zh"),
@@ -184,3 +185,10 @@ def test_a_pair_that_only_differs_in_loudness_is_told():
     match = pair_findings(first=GOOD, second=measure(0.3 * speechlike(seconds=2), RATE))[1]
     assert match.passed is False
     assert match.value == pytest.approx(10.46, abs=0.1)
+
+
+@pytest.mark.parametrize(("levels", "passed"), [([-23.0, -23.2, -22.9], True), ([-23.0, -24.0], False)])
+def test_copies_of_a_line_are_to_be_equally_loud(levels, passed):
+    finding = finding_matched(levels=levels)
+    assert (finding.passed, finding.threshold) == (passed, 0.5)
+    assert f"lie {max(levels) - min(levels):.2f} LU apart (at most 0.5)" in finding.message

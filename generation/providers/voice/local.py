@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from eqstudio.errors import GiveUp, InvalidInput, ProviderError
+from generation.domain.level import TARGET_LUFS
 from generation.providers.base import CheckResult, Queue, Usage, VoiceProvider, VoiceResult
 from generation.providers.voice.kokoro import RATE, kokoro, to_phonemes
-from generation.providers.voice.level import TARGET_LUFS, levelled
+from generation.providers.voice.level import levelled
 from generation.providers.voice.wav import wav_bytes
 from generation.providers.voice.world import deliver
 
