@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import json
+import sys
 import threading
 import time
 from collections import deque
@@ -180,7 +181,13 @@ class OpenAIServer:
 
 class _Listener(ThreadingHTTPServer):
     daemon_threads = True
+    request_queue_size = 64
     owner: OpenAIServer
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A caller that was killed hangs up in the middle; only what is wrong with the server itself is worth a word."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):

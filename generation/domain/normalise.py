@@ -25,6 +25,8 @@ _BETWEEN_DIGITS = re.compile(r"(?<=[0-9])-?(?=[0-9])")
 _FIGURE = re.compile(r"[0-9]")
 _FIGURE_NAMES = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 _CLOCK = re.compile(r"\b([0-9]{1,2}):([0-9]{2})\b")
+_SOUNDS = re.compile(r"\b(?:a+h+|a+w+|o{2,}h+|u+g+h+|(?:ha){2,}h*)\b", re.IGNORECASE)
+"""What is no word and is written down, or not, at will."""
 _ENGLISH_SAME = (
     (re.compile(r"\bo ?kay\b|\bok\b|\bo k\b"), "ok"),
     (re.compile(r"\ball right\b"), "alright"),
@@ -49,7 +51,8 @@ def sound_letters(text: str, language: str) -> str:
 
 
 def _spoken_english(text: str) -> str:
-    plain = str(_english()(_CLOCK.sub(r"\1\2", text.translate(_APOSTROPHES))))
+    worded = _SOUNDS.sub(" ", _CLOCK.sub(r"\1\2", text.translate(_APOSTROPHES)))
+    plain = str(_english()(worded))
     for pattern, written in _ENGLISH_SAME:
         plain = pattern.sub(written, plain)
     # "1-2-3" and "one, two, three" are the same words, however the normaliser joins the figures.

@@ -24,6 +24,7 @@ from generation.intake import MAX_BYTES, Taken, clip_take
 from generation.models import Clip, Corpus, Dialogue, QcReport, Turn, Variant
 from generation.services.checking import qc_imported
 from generation.services.lifecycle import dialogue_move
+from generation.services.matching import copies_make
 
 MAX_ID = 200
 
@@ -123,6 +124,8 @@ def _take(corpus: Corpus, row: DialogueRow) -> Dialogue | Refusal | None:
         return Refusal(path=row.path, row=row.row, reason=spoilt)
     try:
         taken = {audio: _taken(audio) for audio in _shuffled(row)}
+        for turn in row.turns:  # before the transaction, which would keep others waiting meanwhile
+            copies_make(clips=[taken[variant.audio].clip for variant in turn.variants])
         return _write(corpus, row, taken)
     except IntegrityError:
         if Dialogue.objects.filter(corpus=corpus, external_id=row.external_id).exists():

@@ -7,6 +7,7 @@ import socket
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from django.conf import settings
 from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -20,8 +21,8 @@ from generation.selectors.production import QUEUED, due
 LEASE = timedelta(minutes=5)
 LONGEST_CALL = timedelta(minutes=3)
 """A lease that lasts longer than one call to any provider need not be renewed before it."""
-QUEUED_FOR = timedelta(minutes=2)
-"""How long the sweep leaves a dialogue alone that it has handed to the broker."""
+QUEUED_FOR = timedelta(seconds=max(30, 8 * settings.SWEEP_INTERVAL_S))
+"""How long the sweep leaves a dialogue alone that it has handed to the broker; a broker that lost it costs that much."""
 MAX_ATTEMPTS = 3
 
 _PRODUCTION = [state.value for state in IN_PRODUCTION]

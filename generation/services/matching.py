@@ -28,8 +28,14 @@ def clips_match(*, turn: Turn) -> list[Rendition]:
     blob, one Rendition. FileNotFoundError when the bytes of a clip are gone.
     """
     clips = [variant.clip for variant in turn.variants.select_related("clip").order_by("pk")]
-    unique = list({clip.pk: clip for clip in clips if clip is not None}.values())
-    if not unique or None in clips or any(clip.loudness is None for clip in unique):
+    voiced = [clip for clip in clips if clip is not None]
+    return copies_make(clips=voiced) if len(voiced) == len(clips) else []
+
+
+def copies_make(*, clips: Sequence[Clip]) -> list[Rendition]:
+    """Equally loud copies of clips that stand beside each other, as ``clips_match`` says, before there is a turn for them."""
+    unique = list({clip.pk: clip for clip in clips}.values())
+    if not unique or any(clip.loudness is None for clip in unique):
         return []
     there = {copy.clip_id: copy for copy in Rendition.objects.filter(clip__in=unique, kind=Rendition.Kind.MATCHED)}
     missing = [clip for clip in unique if clip.pk not in there]

@@ -80,11 +80,11 @@ def test_killed_worker_finishes_with_every_clip_once(studio):
     studio.start()
     studio.shell(ASK)
     assert until(lambda: clips(studio) > 5, 60)
-    killed = studio.pid_of("celery -A eqstudio worker")
+    killed = studio.pid_of("celery -A eqstudio worker --queues io")
     os.killpg(killed, signal.SIGKILL)
     assert made(studio) < TOTAL
     assert until(lambda: made(studio) == TOTAL, 180)
-    assert studio.pid_of("celery -A eqstudio worker") != killed
+    assert studio.pid_of("celery -A eqstudio worker --queues io") != killed
     assert studio.rows("select count(*) from generation_variant where clip_id is null") == [(0,)]
     twice = "select request_hash from generation_providercall where outcome = 'ok' group by kind, request_hash having count(*) > 1"
     assert studio.rows(twice) == []

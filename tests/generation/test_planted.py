@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import io
 from functools import cache
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -30,10 +29,9 @@ RATE = 24_000
 
 
 @cache
-def spoken(text: str, language: str = "en", voice: str = "jf_nezumi", pitch: float = 0.0):
-    delivery = Delivery("", pitch=pitch)
+def spoken(text: str, language: str = "en", voice: str = "jf_nezumi"):
     answer = voice_providers.get("local")().speak(
-        text=text, language=language, gender="", voice=voice, delivery=delivery, seed=0
+        text=text, language=language, gender="", voice=voice, delivery=Delivery(""), seed=0
     )
     samples, rate = soundfile.read(io.BytesIO(answer.audio))
     assert rate == RATE
@@ -121,7 +119,7 @@ def test_an_identical_pair():
 @pytest.mark.local
 @pytest.mark.parametrize("second", ["jm_kumo", "jf_gongitsune"])
 def test_a_swapped_speaker(second):
-    lines = [LINE, OTHER, "Then I will call you back tomorrow.", "You said the same thing to me last year."]
+    lines = ["I will call you back tomorrow.", "You said the same to me last year.", "Nobody asked me what I think."]
     clips = [
         Voiced(10 * n + part, name, measure(spoken(text, voice=voice), RATE))
         for n, text in enumerate(lines)
@@ -138,16 +136,20 @@ def test_a_swapped_speaker(second):
 
 @pytest.mark.local
 def test_a_loudness_key():
-    measures = [measure(spoken(text, pitch=pitch), RATE) for text in (LINE, OTHER) for pitch in (-0.5, 0.0, 0.5)]
+    sound = spoken(LINE)
     pairs = [
-        Pair(str(n), {"loudness": (first.rms or 0) - 6}, {"loudness": second.rms})
-        for n, (first, second) in enumerate(pairwise(measures * 4))
+        Pair(
+            str(n),
+            {"loudness": measure(sound * 10 ** (gain / 20), RATE).level},
+            {"loudness": measure(sound, RATE).level},
+        )
+        for n, gain in enumerate((-6, -4, -3, -2, 1, -5))
     ]
 
     guard = shortcut_guard(pairs)
 
     assert guard.warns
-    assert (guard.rules[0].direction, guard.rules[0].accuracy.value) == ("quieter", 1.0)
+    assert (guard.rules[0].direction, guard.rules[0].accuracy.value) == ("quieter", pytest.approx(5 / 6))
 
 
 def released(shared) -> dict[str, list[tuple[str, str, Measures]]]:

@@ -14,11 +14,12 @@ from eqstudio.benchmarks import benchmark_get
 from eqstudio.benchmarks.base import BriefSpec, Delivery, Prompt
 from eqstudio.errors import GiveUp, InvalidInput, ProviderError
 from generation.domain.acoustics import Measures, measure, pair_distance
+from generation.domain.level import true_peak
 from generation.domain.quality import Heard, cer, findings, letter_error, wer
 from generation.providers import local_parts, text_providers, transcribers, voice_providers
 from generation.providers.local_parts import local_packages, package_dir, parts_join
 from generation.providers.voice.kokoro import MAX_TOKENS, pieces
-from generation.providers.voice.level import levelled, true_peak
+from generation.providers.voice.level import levelled
 from generation.providers.voice.local import POOL, TIMBRES
 from generation.providers.voice.world import pitch_moved
 from tests.audio import RATE, silence, speechlike, tone, wav

@@ -12,6 +12,7 @@ from generation.domain.numerals import number_value
 from generation.domain.quality import (
     Heard,
     cer,
+    finding_matched,
     finding_undecodable,
     findings,
     letter_error,
@@ -181,6 +182,7 @@ def test_chinese_numbers_become_figures(run, figures):
         ("Fifty percent, OKAY?", "50% ok", "en"),
         ("ＯＫ, it costs ２０００ dollars", "okay it costs two thousand dollars", "en"),
         ("Come at nine thirty.", "come at 9:30", "en"),
+        ("Ahhh! Haha, no way.", "no way", "en"),
         ("我今年二十一岁。", "我今年21歲", "zh"),
         ("二〇二五年，百分之五十", "2025年50％", "zh"),
         ("三点五公里", "3.5公里", "zh"),
@@ -227,3 +229,10 @@ def test_a_whisper_beside_a_shout_is_no_accident():
     assert match.message == (
         "As they were made, the two deliveries lie 10.5 LU apart in loudness; 10.0 were asked for (at most 6 off)."
     )
+
+
+@pytest.mark.parametrize(("levels", "passed"), [([-23.0, -23.2, -22.9], True), ([-23.0, -24.0], False)])
+def test_copies_of_a_line_are_to_be_equally_loud(levels, passed):
+    finding = finding_matched(levels=levels)
+    assert (finding.passed, finding.threshold) == (passed, 0.5)
+    assert f"lie {max(levels) - min(levels):.2f} LU apart (at most 0.5)" in finding.message
