@@ -8,7 +8,7 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from django.core.management.base import BaseCommand, CommandError
-from django.db import DatabaseError
+from django.db import DatabaseError, DataError
 
 from eqstudio.errors import StudioError
 
@@ -20,8 +20,8 @@ def told(error: Exception) -> tuple[str, str | None]:
     """What a person at the command line reads about an error, and the option that it is about."""
     if isinstance(error, StudioError):
         return error.message, error.field
-    if isinstance(error, OverflowError):
-        return f"A number is too large: {error}. Give a smaller one.", None
+    if isinstance(error, OverflowError | DataError):  # the one from SQLite's driver, the other from PostgreSQL
+        return f"A number or a text is too large: {error}. Give a smaller one.", None
     if isinstance(error, DatabaseError):
         return f"The database refused: {error}. In a new data folder, run `manage.py migrate` first.", None
     return f"A file or folder could not be used: {error}. What was stored before is kept.", None
