@@ -196,47 +196,53 @@ def test_every_address_has_a_row():
     assert found == set(TABLE)
 
 
-def told(name, visitors, ids) -> dict[str, str | int]:
-    """What every visitor gets at one address."""
-    row, found = TABLE[name], {}
+@pytest.fixture
+def clients(visitors):
+    """A browser of each visitor."""
+    found = {visitor: Client() for visitor in visitors}
     for visitor, user in visitors.items():
-        client = Client()
         if user is not None:
-            client.force_login(user)
-        response = getattr(client, row.method)(reverse(name, args=[ids[key] for key in row.ids]))
+            found[visitor].force_login(user)
+    return found
+
+
+def told(name, clients, ids) -> dict[str, str | int]:
+    """What every visitor gets at one address; whatever it is, it comes under the content security policy."""
+    row, found = TABLE[name], {}
+    address = reverse(name, args=[ids[key] for key in row.ids])
+    for visitor, client in clients.items():
+        response = getattr(client, row.method)(address)
         assert response.status_code < 500, name
+        assert "default-src 'none'" in response["Content-Security-Policy"], name
         found[visitor] = outcome(response)
     return found
 
 
-def test_each_visitor_reads_what_the_table_says(visitors, ids):
+def test_each_visitor_reads_what_the_table_says(clients, ids):
     reading = [name for name, row in TABLE.items() if row.method == "get"]
 
-    found = {name: told(name, visitors, ids) for name in reading}
+    found = {name: told(name, clients, ids) for name in reading}
 
     assert found == {name: TABLE[name].expected for name in reading}
 
 
 @pytest.mark.parametrize("name", [name for name, row in TABLE.items() if row.method == "post"])
-def test_each_visitor_changes_what_the_table_says(name, visitors, ids):
-    assert told(name, visitors, ids) == TABLE[name].expected
+def test_each_visitor_changes_what_the_table_says(name, clients, ids):
+    assert told(name, clients, ids) == TABLE[name].expected
 
 
-def test_an_id_that_is_none_is_not_found(visitors):
+def test_an_id_that_is_none_is_not_found(clients):
     found = {}
     for name, row in TABLE.items():
         if row.ids:
-            client = Client()
-            client.force_login(visitors["annotator" if row.expected["admin"] in {403, 404} else "admin"])
+            client = clients["annotator" if row.expected["admin"] in {403, 404} else "admin"]
             address = reverse(name, args=["no-such-id" for _ in row.ids])
             found[name] = getattr(client, row.method)(address).status_code
 
     assert found == dict.fromkeys(found, 404)
 
 
-def test_a_paused_round_is_still_guarded(visitors, ids):
+def test_a_paused_round_is_still_guarded(clients, ids):
     Round.objects.update(state=Round.State.PAUSED)
-    client = Client()
-    client.force_login(visitors["nobody"])
 
-    assert client.get(reverse("judge", args=[ids["round"]])).status_code == 404
+    assert clients["nobody"].get(reverse("judge", args=[ids["round"]])).status_code == 404
