@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import time
 from random import Random
@@ -49,3 +50,16 @@ def test_everything_is_made_once_however_often_processes_are_killed(tmp_path, se
         )
         assert studio.rows(twice) == []
     assert until(lambda: studio.pids() == {}, 10), studio.pids()
+
+
+@pytest.mark.soak
+def test_a_broker_that_loses_everything_loses_nothing(tmp_path):
+    with studio_on(tmp_path) as studio:
+        studio.start()
+        studio.shell(ASK)
+        assert until(lambda: studio.rows(MADE)[0][0] > 0, 120)
+        shutil.rmtree(studio.data / "broker")
+        for pid in [pid for pid, line in studio.pids().items() if "redis-server" in line]:
+            os.kill(pid, signal.SIGKILL)
+        assert until(lambda: studio.rows(MADE)[0][0] == TOTAL, 600), studio.errors()
+        assert studio.rows("select count(*) from generation_variant where clip_id is null") == [(0,)]
