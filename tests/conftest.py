@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+from django.utils import translation
 from pytest_socket import socket_allow_hosts
 
 from tests.eqstudio import factories
@@ -26,6 +27,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.e2e)
         if item.get_closest_marker("soak") and "soak" not in (config.option.markexpr or ""):
             item.add_marker(pytest.mark.skip(reason="a long fault test: `make soak` runs it"))
+
+
+@pytest.fixture(autouse=True)
+def interface_language():
+    """A request leaves the language of its reader on the thread; the next test starts in the studio's own again."""
+    yield
+    translation.deactivate()
 
 
 @pytest.fixture
