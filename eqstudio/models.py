@@ -28,6 +28,8 @@ class User(AbstractUser):
     uid = models.CharField(max_length=16, unique=True, default=uid, editable=False)
     display_name = models.CharField(_("name to show"), max_length=80, blank=True)
     language = models.CharField(_("language"), max_length=12, default="en", choices=PAGE_LANGUAGES)
+    skills = models.JSONField(default=list, blank=True, help_text="what rounds may ask for, as short words")
+    speaks = models.JSONField(default=list, blank=True, help_text="codes of the languages in which the person judges")
     is_demo = models.BooleanField(default=False, editable=False)
 
     def __str__(self) -> str:

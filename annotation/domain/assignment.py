@@ -46,6 +46,15 @@ def rank(candidates: Sequence[Candidate], *, order: str, person_seed: str) -> li
     return ORDERS[order](candidates, person_seed)
 
 
+CIRCLE = 2**31
+
+
+def shuffle_place(*, seed: str, key: str) -> int:
+    """Where ``key`` lies in a random circle of 0..2^31-1 that is the same for the same ``seed``."""
+    digest = hashlib.blake2b(f"{seed}:{key}".encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "big") % CIRCLE
+
+
 def _own(candidate: Candidate, person_seed: str) -> bytes:
     return hashlib.blake2b(f"{person_seed}:{candidate.key}".encode(), digest_size=8).digest()
 

@@ -6,17 +6,23 @@ from typing import NamedTuple
 
 from django.db.models import Exists, OuterRef, QuerySet
 
-from annotation.models import Assignment, Judgement, Round, RoundItem
+from annotation.models import Assignment, Judgement, Kind, Round, RoundItem, Standing
 from eqstudio.benchmarks import benchmark_get
 from generation.models import Dialogue, Variant
 
 
 def live_judgements(*, round: Round | None = None, item: RoundItem | None = None) -> QuerySet[Judgement]:  # noqa: A002
-    """The judgements that count: the last word on a submitted lease. Retracted, superseded and late ones are left out."""
+    """The judgements that count: the last word on a submitted lease of kind work.
+
+    Retracted, superseded, late and unusable ones, gold, training and repeats are left out.
+    """
     later = Judgement.objects.filter(assignment=OuterRef("assignment"), revision__gt=OuterRef("revision"))
-    found = Judgement.objects.filter(retracted=False, assignment__state=Assignment.State.SUBMITTED).exclude(
-        Exists(later)
+    unusable = Standing.objects.filter(judgement=OuterRef("pk"), usable=False).exclude(
+        Exists(Standing.objects.filter(judgement=OuterRef("judgement"), pk__gt=OuterRef("pk")))
     )
+    found = Judgement.objects.filter(
+        retracted=False, assignment__state=Assignment.State.SUBMITTED, assignment__kind=Kind.WORK
+    ).exclude(Exists(later) | Exists(unusable))
     if round is not None:
         found = found.filter(item__round=round)
     if item is not None:

@@ -8,7 +8,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotation.domain.consensus import k_of_n
-from annotation.models import Adjudication, Assignment, Judgement, RoundItem
+from annotation.models import Adjudication, Assignment, Judgement, Kind, RoundItem
 from annotation.selectors.judgements import live_judgements
 from eqstudio.errors import Conflict, InvalidInput
 from eqstudio.events import event_record
@@ -32,8 +32,8 @@ def item_close(*, item: RoundItem, now: datetime) -> RoundItem:
 
     Moves its dialogue and writes one Event. Does nothing when judgements are missing or the item is closed already.
     """
-    held = item.assignments.filter(state=Assignment.State.SUBMITTED).count()
-    if held < item.round.people_per_item:
+    held = item.assignments.filter(kind=Kind.WORK, state=Assignment.State.SUBMITTED).count()
+    if held < item.wanted:
         return item
     votes = list(live_judgements(item=item).values_list("verdict", flat=True))
     decided = k_of_n(votes, needed=item.round.agree_needed)

@@ -11,10 +11,11 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from annotation.domain.gate import heard_share, intervals_check
-from annotation.models import Assignment, Grade, Judgement, RoundItem
+from annotation.models import Assignment, Grade, Judgement, Kind, RoundItem
 from annotation.selectors.judgements import RequiredClip, required_clips
 from annotation.services.assignments import free_slots
 from annotation.services.items import item_close, item_reopen
+from annotation.services.participations import judgement_checked, participation_get
 from eqstudio.benchmarks import benchmark_get
 from eqstudio.errors import Conflict, InvalidInput
 from eqstudio.events import event_record
@@ -93,11 +94,13 @@ def grade_submit(
     )
     if _counts(assignment):
         item_close(item=item, now=now)
+    participation = participation_get(round=item.round, annotator=assignment.annotator)
+    judgement_checked(judgement=judgement, participation=participation, now=now)
     return judgement
 
 
 def _counts(assignment: Assignment) -> bool:
-    return assignment.state == State.SUBMITTED
+    return assignment.kind == Kind.WORK and assignment.state == State.SUBMITTED
 
 
 def _replayed(assignment: Assignment, client_key: str) -> Judgement | None:

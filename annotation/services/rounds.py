@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
-from annotation.domain.assignment import ORDERS
+from annotation.domain.assignment import ORDERS, shuffle_place
 from annotation.models import Round, RoundItem
 from eqstudio.benchmarks import benchmark_get
 from eqstudio.errors import Conflict, InvalidInput, UnknownAlias
 from eqstudio.events import event_record
+from eqstudio.ids import uid
 from eqstudio.models import User
 from generation.domain.lifecycle import DialogueState
 from generation.models import Corpus, Dialogue
@@ -102,7 +105,9 @@ def round_top_up(*, round: Round, actor: User | None = None) -> int:  # noqa: A0
     if round.language:
         ready = ready.filter(language=round.language)
     added = 0
-    for dialogue in ready.exclude(round_items__round=round).order_by("pk").iterator(chunk_size=200):
+    for dialogue in (
+        ready.exclude(round_items__round=round).select_related("brief__batch").order_by("pk").iterator(chunk_size=200)
+    ):
         added += _item_add(round, dialogue, actor)
     if added:
         event_record(actor=actor, verb="topped up", entity=round, added=added)
@@ -113,10 +118,27 @@ def _item_add(round_: Round, dialogue: Dialogue, actor: User | None) -> bool:
     try:
         with transaction.atomic():
             dialogue_move(dialogue=dialogue, to=DialogueState.IN_REVIEW, actor=actor, reason=f"round {round_.name}")
-            RoundItem.objects.create(round=round_, dialogue=dialogue)
+            RoundItem.objects.create(**_item_fields(round_, dialogue))
     except (Conflict, IntegrityError):
         return False
     return True
+
+
+def _item_fields(round_: Round, dialogue: Dialogue) -> dict[str, Any]:
+    """What an item of kind work starts with; its place in the circle follows from the round's seed."""
+    public_id = uid()
+    batch = dialogue.brief.batch if dialogue.brief else None
+    return {
+        "uid": public_id,
+        "round": round_,
+        "dialogue": dialogue,
+        "category": dialogue.category,
+        "language": dialogue.language,
+        "author_id": batch.created_by_id if batch else None,
+        "twin_key": dialogue.template_key,
+        "shuffle": shuffle_place(seed=str(round_.seed), key=public_id),
+        "wanted": round_.people_per_item,
+    }
 
 
 @transaction.atomic

@@ -1,0 +1,37 @@
+"""Rounds, leases, judgements, decisions and frozen splits."""
+
+from annotation.models.curation import Export, Split, SplitItem
+from annotation.models.judgements import (
+    Adjudication,
+    AudioProblem,
+    Grade,
+    ImportedRating,
+    Judgement,
+    Standing,
+)
+from annotation.models.quality import Flag, GoldAnswer, HeadphoneCheck
+from annotation.models.rounds import Assignment, GuidelineExample, Kind, Participation, Round, RoundItem
+from annotation.models.webhooks import Webhook, WebhookDelivery
+
+__all__ = [
+    "Adjudication",
+    "Assignment",
+    "AudioProblem",
+    "Export",
+    "Flag",
+    "GoldAnswer",
+    "Grade",
+    "GuidelineExample",
+    "HeadphoneCheck",
+    "ImportedRating",
+    "Judgement",
+    "Kind",
+    "Participation",
+    "Round",
+    "RoundItem",
+    "Split",
+    "SplitItem",
+    "Standing",
+    "Webhook",
+    "WebhookDelivery",
+]
