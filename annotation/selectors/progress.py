@@ -32,7 +32,7 @@ def round_progress(*, round: Round) -> dict[str, Any]:  # noqa: A002 -- the word
     by_given: dict[int, int] = dict.fromkeys(range(round.people_per_item + 1), 0)
     counts = dict.fromkeys((Outcome.KEPT.value, Outcome.REJECTED.value, Outcome.DISPUTED.value), 0)
     items = closed = 0
-    for outcome, given in round.items.annotate(given=submitted).values_list("outcome", "given"):
+    for outcome, given in round.items.annotate(counted=submitted).values_list("outcome", "counted"):
         items += 1
         closed += bool(outcome)
         by_given[given] = by_given.get(given, 0) + 1

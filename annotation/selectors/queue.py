@@ -52,8 +52,8 @@ def _kind(round_: Round, annotator: User, now: datetime) -> tuple[str, datetime 
     skipped = mine.filter(state=State.RELEASED, ended_at__gt=now - cool_down)
     leased = Q(assignments__state=State.ACTIVE, assignments__lease_until__gt=now)
     left = RoundItem.objects.filter(round=round_, closed_at=None).exclude(pk__in=answered)
-    left = left.annotate(held=Count("assignments", filter=leased | Q(assignments__state=State.SUBMITTED)))
-    if left.filter(held__lt=round_.people_per_item).exclude(pk__in=skipped.values("item_id")).exists():
+    left = left.annotate(taken=Count("assignments", filter=leased | Q(assignments__state=State.SUBMITTED)))
+    if left.filter(taken__lt=round_.people_per_item).exclude(pk__in=skipped.values("item_id")).exists():
         return "work", None
     open_again = [
         Assignment.objects.filter(item__in=left, state=State.ACTIVE, lease_until__gt=now).aggregate(

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.db.models import Count, F, Q, QuerySet
+from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
@@ -136,7 +136,7 @@ def round_page(request: HttpRequest, uid: str) -> HttpResponse:
 def _items(round_: Round, show: str) -> QuerySet[RoundItem]:
     counted = Count("assignments", filter=Q(assignments__state=Assignment.State.SUBMITTED))
     items = round_.items.filter(SHOW[show][1]).select_related("dialogue")
-    return items.annotate(given=counted, wanted=F("round__people_per_item")).order_by("pk")
+    return items.annotate(counted=counted).order_by("pk")
 
 
 def _figures(dimensions: Sequence[Dimension]) -> list[dict[str, Any]]:

@@ -63,8 +63,8 @@ def test_racing_people_never_hold_more_slots_than_asked_for():
     got = [found for found in results if isinstance(found, Assignment)]
     assert [found for found in results if isinstance(found, BaseException)] == []
     assert len(got) == 6
-    held = made.items.annotate(held=Count("assignments", filter=Q(assignments__state__in=Assignment.HOLDING)))
-    assert list(held.values_list("held", flat=True)) == [2, 2, 2]
+    held = made.items.annotate(taken=Count("assignments", filter=Q(assignments__state__in=Assignment.HOLDING)))
+    assert list(held.values_list("taken", flat=True)) == [2, 2, 2]
 
 
 def test_two_tabs_of_one_person_get_one_lease():
