@@ -27,6 +27,24 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.e2e)
         if item.get_closest_marker("soak") and "soak" not in (config.option.markexpr or ""):
             item.add_marker(pytest.mark.skip(reason="a long fault test: `make soak` runs it"))
+    if config.getoption("only_database"):
+        mine = [item for item in items if _uses_database(item)]
+        config.hook.pytest_deselected(items=[item for item in items if not _uses_database(item)])
+        items[:] = mine
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--only-database",
+        action="store_true",
+        help="leave out the tests that never ask the database: on a second database they would say the same again",
+    )
+
+
+def _uses_database(item: pytest.Item) -> bool:
+    fixtures = {"db", "transactional_db", "live_server", "client", "admin_client"}
+    marked = item.get_closest_marker("django_db") or item.get_closest_marker("postgres")
+    return marked is not None or bool(fixtures & set(getattr(item, "fixturenames", ())))
 
 
 @pytest.fixture(autouse=True)

@@ -210,7 +210,13 @@ def _team_suite(tally: Tally, packages: Packages, options: list[str]) -> None:
             "DATABASE_URL": servers.enter_context(postgres(binaries)),
             "REDIS_URL": servers.enter_context(redis(program)),
         }
-        suite(tally, "PostgreSQL and Redis", "not e2e and not local and not soak", env=env, options=options)
+        suite(
+            tally,
+            "PostgreSQL and Redis",
+            "not e2e and not local and not soak",
+            env=env,
+            options=[*options, "--only-database"],
+        )
 
 
 def _browser_suite(tally: Tally, packages: Packages, options: list[str]) -> None:
