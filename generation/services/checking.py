@@ -17,10 +17,10 @@ from generation.domain.quality import Finding, Heard, finding_matched, findings,
 from generation.domain.thresholds import DEFAULTS, Thresholds, thresholds_read
 from generation.domain.voices import Voiced, voice_findings
 from generation.intake import clip_measures
-from generation.models import Clip, Dialogue, QcReport, Rendition, Variant
+from generation.models import Clip, Dialogue, ProviderCall, QcReport, Rendition, Variant
 from generation.providers import Transcriber, TranscriptResult, transcribers
 from generation.services.leases import LEASE, lease_extend, lease_lost, lease_renew
-from generation.services.ledger import Request, call_find, call_make, call_settle
+from generation.services.ledger import Request, call_make, call_settle, calls_find
 from generation.services.lifecycle import dialogue_move
 from generation.services.matching import dialogue_match
 from generation.services.scripting import brief_of
@@ -43,7 +43,7 @@ def qc_run(*, dialogue: Dialogue) -> Dialogue:
     brief = brief_of(dialogue)
     provider = transcribers.get(brief.transcriber)()
     variants = _variants(dialogue)
-    heard = {variant.pk: _transcript(dialogue, variant, brief.transcriber, provider) for variant in variants}
+    heard = _transcripts(dialogue, variants, brief.transcriber, provider)
     measures = {variant.clip_id: clip_measured(_clip(variant)) for variant in variants}
     limits = thresholds_read(brief.batch.thresholds)
     found = _findings(dialogue, variants, measures, heard, limits)
@@ -165,9 +165,26 @@ def _variants(dialogue: Dialogue) -> list[Variant]:
     return list(found.order_by("turn__position", "pk"))
 
 
-def _transcript(dialogue: Dialogue, variant: Variant, alias: str, provider: Transcriber) -> Heard:
-    clip = _clip(variant)
-    request = Request(
+def _transcripts(dialogue: Dialogue, variants: list[Variant], alias: str, provider: Transcriber) -> dict[int, Heard]:
+    """What is heard in each variant's clip, by its row id; what was transcribed before is not asked again."""
+    requests = {variant.pk: _request(dialogue, _clip(variant), alias, provider) for variant in variants}
+    paid = calls_find(requests.values())
+    heard = {}
+    for variant in variants:
+        request = requests[variant.pk]
+        call = paid.get(request.hash) or _transcribed(dialogue, _clip(variant), request, provider)
+        paid[request.hash] = call
+        heard[variant.pk] = Heard(
+            text=str(call.result["text"]),
+            language=str(call.result.get("language", "")),
+            own_error=provider.own_error.get(dialogue.language),
+            slack=provider.slack.get(dialogue.language, 0.0),
+        )
+    return heard
+
+
+def _request(dialogue: Dialogue, clip: Clip, alias: str, provider: Transcriber) -> Request:
+    return Request(
         kind="transcriber",
         provider=alias,
         model=provider.model,
@@ -175,22 +192,18 @@ def _transcript(dialogue: Dialogue, variant: Variant, alias: str, provider: Tran
         dialogue=dialogue,
         parameters={**provider.parameters(), "sha256": clip.sha256},
     )
-    call = call_find(request)
-    if call is None:
-        lease_renew(dialogue=dialogue)
-        audio = _audio(clip)
-        answer, latency_ms = call_make(request, lambda: provider.transcribe(audio=audio, language=dialogue.language))
-        with transaction.atomic():
-            call = call_settle(request, answer, latency_ms=latency_ms, result=_written(answer))
-            held = lease_extend(dialogue=dialogue, until=timezone.now() + LEASE, progress=True)
-        if not held:
-            raise lease_lost()
-    return Heard(
-        text=str(call.result["text"]),
-        language=str(call.result.get("language", "")),
-        own_error=provider.own_error.get(dialogue.language),
-        slack=provider.slack.get(dialogue.language, 0.0),
-    )
+
+
+def _transcribed(dialogue: Dialogue, clip: Clip, request: Request, provider: Transcriber) -> ProviderCall:
+    lease_renew(dialogue=dialogue)
+    audio = _audio(clip)
+    answer, latency_ms = call_make(request, lambda: provider.transcribe(audio=audio, language=dialogue.language))
+    with transaction.atomic():
+        call = call_settle(request, answer, latency_ms=latency_ms, result=_written(answer))
+        held = lease_extend(dialogue=dialogue, until=timezone.now() + LEASE, progress=True)
+    if not held:
+        raise lease_lost()
+    return call
 
 
 def _written(answer: TranscriptResult) -> dict[str, str]:

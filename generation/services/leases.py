@@ -96,20 +96,23 @@ def lease_renew(*, dialogue: Dialogue, progress: bool = False) -> None:
 
 def lease_extend(*, dialogue: Dialogue, until: datetime, progress: bool) -> bool:
     """Move the end of a held lease, inside a transaction of the caller's if there is one; False when it was lost or the
-    batch called off.
+    batch called off. A lease that has long to go, with nothing counted against it, is left as it is: nobody can have taken it.
     """
-    fresh = {"lease_until": until} | ({"attempts": 1, "stops": 0} if progress else {})
     if dialogue.lease_owner in {"", QUEUED}:
         return True
-    mine = Dialogue.objects.filter(pk=dialogue.pk, state=dialogue.state, lease_owner=dialogue.lease_owner)
-    if not mine.update(**fresh):
-        return False
-    if dialogue.brief is not None and not Batch.objects.filter(pk=dialogue.brief.batch_id, cancelled_at=None).exists():
-        return False
-    dialogue.lease_until = until
-    if progress:
-        dialogue.attempts, dialogue.stops = 1, 0
-    return True
+    if not _as_good_as_new(dialogue):
+        mine = Dialogue.objects.filter(pk=dialogue.pk, state=dialogue.state, lease_owner=dialogue.lease_owner)
+        if not mine.update(lease_until=until, **({"attempts": 1, "stops": 0} if progress else {})):
+            return False
+        dialogue.lease_until = until
+        if progress:
+            dialogue.attempts, dialogue.stops = 1, 0
+    return dialogue.brief is None or Batch.objects.filter(pk=dialogue.brief.batch_id, cancelled_at=None).exists()
+
+
+def _as_good_as_new(dialogue: Dialogue) -> bool:
+    left = dialogue.lease_until - timezone.now() if dialogue.lease_until else timedelta()
+    return (dialogue.attempts, dialogue.stops) == (1, 0) and left > LONGEST_CALL
 
 
 def lease_lost() -> Conflict:
