@@ -177,6 +177,11 @@ class Dialogue(models.Model):
     def __str__(self) -> str:
         return self.title or self.uid
 
+    @property
+    def is_made_here(self) -> bool:
+        """Whether it is written and spoken here. What came from elsewhere has a brief, too, where a transcriber checks it."""
+        return self.brief is not None and self.brief.text_provider != ""
+
 
 class Turn(models.Model):
     """A line at a position. ``speaker`` is the part (speaker1), ``speaker_name`` who it is in the story."""

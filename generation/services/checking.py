@@ -14,6 +14,7 @@ from eqstudio.errors import GiveUp, ProviderError
 from generation.domain.acoustics import Measures
 from generation.domain.lifecycle import DialogueState
 from generation.domain.quality import Finding, Heard, finding_matched, findings, pair_findings
+from generation.domain.sayings import say_where
 from generation.domain.thresholds import DEFAULTS, Thresholds, thresholds_read
 from generation.domain.voices import Voiced, voice_findings
 from generation.intake import clip_measures
@@ -28,6 +29,12 @@ from generation.services.text_leaks import text_leak_findings
 
 BLOCKING_IMPORTED = frozenset({"decodable", "duration", "silence"})
 """The checks that flag a dialogue from elsewhere."""
+BLOCKING_HEARD = BLOCKING_IMPORTED | {"transcript"}
+"""The same where a transcriber was asked."""
+
+
+WORDLESS = Finding("transcript", passed=False, value=None, threshold=None, said="transcript.missing")
+"""Nobody is asked to judge a line whose words are not known."""
 
 
 def qc_run(*, dialogue: Dialogue) -> Dialogue:
@@ -47,19 +54,22 @@ def qc_run(*, dialogue: Dialogue) -> Dialogue:
     measures = {variant.clip_id: clip_measured(_clip(variant)) for variant in variants}
     limits = thresholds_read(brief.batch.thresholds)
     found = _findings(dialogue, variants, measures, heard, limits)
+    if not dialogue.is_made_here:
+        return _conclude(dialogue, found, blocking=BLOCKING_HEARD)
     read = text_leak_findings(dialogue=dialogue, brief=brief, variants=variants)
     return _conclude(dialogue, [*found, *(_row(dialogue, finding, None) for finding in read)])
 
 
 def qc_imported(*, dialogue: Dialogue, measures: Mapping[int | None, Measures]) -> Dialogue:
-    """VOICED -> READY or FLAGGED for what came from elsewhere: the same measures and copies, without a transcript.
+    """VOICED -> READY or FLAGGED for what came from elsewhere: the same measures and copies, without a transcriber.
 
-    ``measures`` are those of its clips by their row id. Only what makes a clip useless flags the dialogue; how alike a
-    pair is, or how it ends, is recorded and left to the reader.
+    ``measures`` are those of its clips by their row id. Only what makes a clip useless flags the dialogue, and a line whose
+    words are not known; how alike a pair is, or how it ends, is recorded and left to the reader.
     """
-    return _conclude(
-        dialogue, _findings(dialogue, _variants(dialogue), measures, {}, DEFAULTS), blocking=BLOCKING_IMPORTED
-    )
+    variants = _variants(dialogue)
+    wordless = [_row(dialogue, WORDLESS, variant) for variant in variants if not variant.text]
+    found = _findings(dialogue, variants, measures, {}, DEFAULTS)
+    return _conclude(dialogue, found + wordless, blocking=BLOCKING_HEARD)
 
 
 def clip_measured(clip: Clip) -> Measures:
@@ -91,7 +101,7 @@ def _findings(
         of_voice = [voices[variant.pk]] if variant.pk in voices else []
         found += [_row(dialogue, finding, variant) for finding in (*of_clip, *of_voice)]
     for position, first, second in _pairs(variants):
-        where = f"Line {position}, {first.label} and {second.label}: "
+        where = {"line": str(position), "first": first.label, "second": second.label}
         pair = (measures[first.clip_id], measures[second.clip_id])
         wanted_db = first.delivery.get("volume", 0.0) - second.delivery.get("volume", 0.0)
         for finding in pair_findings(first=pair[0], second=pair[1], wanted_db=wanted_db, thresholds=limits):
@@ -117,7 +127,7 @@ def _matched(dialogue: Dialogue, variants: list[Variant], limits: Thresholds) ->
         levels = [copy.loudness for copy in heard if copy is not None and copy.loudness is not None]
         if len(heard) > 1 and len(levels) == len(heard):
             finding = finding_matched(levels=levels, thresholds=limits)
-            found.append(_row(dialogue, finding, None, where=f"Line {position}: ", line=position))
+            found.append(_row(dialogue, finding, None, where={"line": str(position)}, line=position))
     return found
 
 
@@ -141,8 +151,15 @@ def _pairs(variants: list[Variant]) -> Iterator[tuple[int, Variant, Variant]]:
 
 
 def _row(
-    dialogue: Dialogue, finding: Finding, variant: Variant | None, *, where: str = "", **detail: object
+    dialogue: Dialogue,
+    finding: Finding,
+    variant: Variant | None,
+    *,
+    where: Mapping[str, str] | None = None,
+    **detail: object,
 ) -> QcReport:
+    """``message`` keeps the sentence in English; ``detail`` its name and figures, from which pages word it again."""
+    sentence = {"said": finding.said, "figures": {**finding.figures}, "where": {**(where or {})}}
     return QcReport(
         dialogue=dialogue,
         variant=variant,
@@ -150,8 +167,8 @@ def _row(
         passed=finding.passed,
         value=finding.value,
         threshold=finding.threshold,
-        message=where + finding.message,
-        detail={**finding.detail, **detail, **_where(variant)},
+        message=say_where(finding.message, where or {}),
+        detail={**finding.detail, **detail, **_where(variant), **sentence},
     )
 
 
