@@ -64,6 +64,11 @@ def blob_exists(sha256: str) -> bool:
     return default_storage.exists(blob_key(sha256))
 
 
+def blob_size(sha256: str) -> int:
+    """How many bytes are stored; FileNotFoundError if they are gone."""
+    return default_storage.size(blob_key(sha256))
+
+
 @contextmanager
 def blob_open(sha256: str) -> Iterator[IO[bytes]]:
     """Open stored bytes for reading; FileNotFoundError if they are gone."""

@@ -13,13 +13,14 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 import httpx
-import openai
 import stamina
 
 from eqstudio.errors import GiveUp, InvalidInput, ProviderError, Refused, Retry
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    import openai
 
 CONNECT_TIMEOUT_S = 10.0
 READ_TIMEOUT_S = 120.0
@@ -64,6 +65,8 @@ class Endpoint:
 
     def client(self) -> openai.OpenAI:
         """A client whose retries honour Retry-After (up to 120 s) and whose every call has a deadline."""
+        import openai  # noqa: PLC0415 -- slow import
+
         return openai.OpenAI(
             base_url=self.base_url,
             api_key=secret(self.key_env) if self.key_env else "none",
@@ -87,6 +90,8 @@ class Endpoint:
 
 def provider_call(call: Callable[[], Any], *, what: str) -> Any:
     """Run one SDK call and turn its failures into a ProviderError that says what happened and what follows."""
+    import openai  # noqa: PLC0415 -- slow import
+
     try:
         return call()
     except openai.RateLimitError as error:

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import OrderedDict
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
@@ -21,7 +22,7 @@ import soundfile
 import soxr
 from django.db import IntegrityError, transaction
 
-from eqstudio.blobs import blob_put, blob_read
+from eqstudio.blobs import blob_put, blob_read, blob_size
 from eqstudio.errors import InvalidInput
 from generation.domain.acoustics import FLOOR_DB, Measures, measure
 from generation.models import Clip, Rendition
@@ -86,6 +87,13 @@ class Taken(NamedTuple):
     measures: Measures
 
 
+class Incoming(NamedTuple):
+    """A clip whose bytes are stored; its row and that of its copy are not, unless the same bytes were there before."""
+
+    clip: Clip
+    copy: Rendition | None = None
+
+
 def clip_ingest(*, data: bytes, name: str = "") -> Clip:
     """Take in one audio file and return its Clip; the same bytes give the same Clip.
 
@@ -93,23 +101,28 @@ def clip_ingest(*, data: bytes, name: str = "") -> Clip:
     it and is what pages play. Side effects: one or two stored blobs, one Clip row and perhaps one Rendition. Raises
     InvalidInput that names the file and says what is wrong with it; then nothing was stored.
     """
-    known = Clip.objects.filter(sha256=hashlib.sha256(data).hexdigest()).first()
-    return known or _take(data, name).clip
+    return clip_keep(clip_prepare(data=data, name=name))
 
 
 def clip_take(*, data: bytes, name: str = "") -> Taken:
-    """As ``clip_ingest``, with everything that was measured; what is there already is measured again."""
-    known = Clip.objects.filter(sha256=hashlib.sha256(data).hexdigest()).first()
-    return Taken(known, clip_measures(clip=known)) if known else _take(data, name)
+    """As ``clip_ingest``, with everything that was measured."""
+    clip = clip_ingest(data=data, name=name)
+    return Taken(clip, clip_measures(clip=clip))
 
 
-def _take(data: bytes, name: str) -> Taken:
+def clip_prepare(*, data: bytes, name: str = "") -> Incoming:
+    """The first half of ``clip_ingest``, which takes its time: decode, measure and store the bytes, write no row."""
+    sha256 = hashlib.sha256(data).hexdigest()
+    known = Clip.objects.filter(sha256=sha256).first()
+    if known is not None:
+        return Incoming(known)
     decoded = audio_decode(data=data, name=name)
     measures = measure(decoded.samples, decoded.rate)
     copy = None if _plays(decoded) else playable_copy(decoded)
-    sha256 = blob_put(data)
+    blob_put(data)
     if copy is not None:
         blob_put(copy.data)
+    _remember(sha256, measures)
     clip = Clip(
         sha256=sha256,
         media_type=_MEDIA_TYPES.get(decoded.format, "application/octet-stream"),
@@ -127,19 +140,26 @@ def _take(data: bytes, name: str) -> Taken:
         pause_share=measures.pause_share,
         peaks=list(measures.peaks),
     )
+    return Incoming(clip, None if copy is None else _playable(clip, copy, decoded))
+
+
+def clip_keep(incoming: Incoming) -> Clip:
+    """The second half: the rows, inside a transaction of the caller's if there is one."""
+    if incoming.clip.pk is not None:
+        return incoming.clip
     try:
         with transaction.atomic():
-            clip.save(force_insert=True)
-            if copy is not None:
-                _copy_keep(clip, copy, decoded)
+            incoming.clip.save(force_insert=True)
+            if incoming.copy is not None:
+                incoming.copy.clip = incoming.clip
+                incoming.copy.save(force_insert=True)
     except IntegrityError:  # somebody else brought in the same bytes in the meantime
-        clip = Clip.objects.get(sha256=sha256)
-    return Taken(clip, measures)
+        return Clip.objects.get(sha256=incoming.clip.sha256)
+    return incoming.clip
 
 
-def _copy_keep(clip: Clip, copy: Copy, decoded: Decoded) -> None:
-    Rendition.objects.create(
-        clip=clip,
+def _playable(clip: Clip, copy: Copy, decoded: Decoded) -> Rendition:
+    return Rendition(
         kind=Rendition.Kind.PLAYABLE,
         sha256=hashlib.sha256(copy.data).hexdigest(),
         media_type="audio/wav",
@@ -155,9 +175,32 @@ def _copy_keep(clip: Clip, copy: Copy, decoded: Decoded) -> None:
 
 
 def clip_measures(*, clip: Clip) -> Measures:
-    """Decode a stored clip again and measure it whole, with what its row does not keep (tail, clipping, RMS)."""
+    """A stored clip measured whole, with what its row does not keep (tail, clipping, RMS): as this process measured it a
+    moment ago, else decoded again. FileNotFoundError when its bytes are gone, or are not as many as they were.
+    """
+    if blob_size(clip.sha256) != clip.size:
+        raise FileNotFoundError(clip.sha256)
+    with _measured_lock:
+        known = _measured.get(clip.sha256)
+    if known is not None:
+        return known
     decoded = audio_decode(data=blob_read(clip.sha256), name=f"clip {clip.uid}")
-    return measure(decoded.samples, decoded.rate)
+    measures = measure(decoded.samples, decoded.rate)
+    _remember(clip.sha256, measures)
+    return measures
+
+
+MEASURED_KEPT = 512
+"""As many as one process is at work on at a time; ten kilobytes each."""
+_measured: OrderedDict[str, Measures] = OrderedDict()
+_measured_lock = threading.Lock()
+
+
+def _remember(sha256: str, measures: Measures) -> None:
+    with _measured_lock:
+        _measured[sha256] = measures
+        while len(_measured) > MEASURED_KEPT:
+            _measured.popitem(last=False)
 
 
 def audio_decode(*, data: bytes, name: str = "") -> Decoded:

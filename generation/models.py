@@ -142,6 +142,9 @@ class Dialogue(models.Model):
     template_key = models.CharField(max_length=120, blank=True)
     topic_key = models.CharField(max_length=120, blank=True)
     attempts = models.PositiveSmallIntegerField(default=0)
+    stops = models.PositiveSmallIntegerField(
+        default=0, help_text="how many processes died while they worked on it, since it last got any further"
+    )
     lease_until = models.DateTimeField(null=True, blank=True)
     lease_owner = models.CharField(
         max_length=120, blank=True, help_text="the process at work, or 'queued' while it waits for one"
@@ -173,6 +176,11 @@ class Dialogue(models.Model):
 
     def __str__(self) -> str:
         return self.title or self.uid
+
+    @property
+    def is_made_here(self) -> bool:
+        """Whether it is written and spoken here. What came from elsewhere has a brief, too, where a transcriber checks it."""
+        return self.brief is not None and self.brief.text_provider != ""
 
 
 class Turn(models.Model):

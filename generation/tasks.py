@@ -37,8 +37,11 @@ STEP_TASKS: dict[Queue, Task] = {"io": dialogue_step_io, "cpu": dialogue_step_cp
 
 LONGEST_WAIT_S = 120.0
 """What is put off for longer is left to the sweep."""
-BEHIND = 6
-"""Redis hands out what has a lower number first; a follow-up step has none, which is 0."""
+NEXT, BEGUN_ELSEWHERE, BEHIND = 0, 3, 6
+"""Redis hands out what has a lower number first: what follows in the same queue, what comes from another one, what begins.
+Scripts are written by many at once; were they spoken and checked in the order of their coming, each would be spoken before
+any is checked.
+"""
 
 
 @io_task
@@ -85,7 +88,9 @@ def _advance(queue: Queue, dialogue_id: int) -> None:
     """Do a step; hand the next one on, or this one again after the pause that the provider asked for."""
     step = dialogue_step(dialogue_id=dialogue_id, now=timezone.now())
     if step.queue and dialogue_reserve(dialogue_id=dialogue_id, now=timezone.now()):
-        transaction.on_commit(partial(STEP_TASKS[step.queue].delay, dialogue_id), robust=True)
+        priority = NEXT if step.queue == queue else BEGUN_ELSEWHERE
+        following = partial(STEP_TASKS[step.queue].apply_async, (dialogue_id,), priority=priority)
+        transaction.on_commit(following, robust=True)
     elif step.again_in_s is not None and step.again_in_s < LONGEST_WAIT_S:
         again = partial(STEP_TASKS[queue].apply_async, (dialogue_id,), countdown=step.again_in_s + 0.05)
         transaction.on_commit(again, robust=True)

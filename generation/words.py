@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from django.utils.translation import get_language
+from django.utils.translation import get_language, gettext
 from django.utils.translation import gettext_lazy as _
 
 from eqstudio.benchmarks import benchmark_get, benchmarks
 from generation.domain.lifecycle import DialogueState
+from generation.domain.sayings import IN_LINE, IN_PAIR, NAMED, SAYINGS
 
 S = DialogueState
 
@@ -80,6 +81,20 @@ def text_here(text: Mapping[str, str]) -> str:
     """The text in the language of the page."""
     language = "zh" if (get_language() or "en").startswith("zh") else "en"
     return text.get(language) or text.get("en", "")
+
+
+def finding_words(message: str, detail: Mapping[str, Any]) -> str:
+    """What a check found, in the language of the page; rows from before their sentences had names stay in English."""
+    said, where = detail.get("said"), detail.get("where") or {}
+    if said not in SAYINGS:
+        return message
+    figures = {
+        name: gettext(value) if name in NAMED else value for name, value in (detail.get("figures") or {}).items()
+    }
+    words = gettext(SAYINGS[said]) % figures
+    if not where:
+        return words
+    return gettext(IN_PAIR if "first" in where else IN_LINE) % {**where, "said": words}
 
 
 def category_label(benchmark: str, category: str) -> str:

@@ -10,6 +10,7 @@ import jiwer
 
 from generation.domain.acoustics import Measures, pair_distance
 from generation.domain.normalise import normalise, sound_letters
+from generation.domain.sayings import say
 from generation.domain.thresholds import DEFAULTS, Thresholds
 
 if TYPE_CHECKING:
@@ -24,14 +25,22 @@ FOREIGN_SHARE = 0.5
 
 @dataclass(frozen=True)
 class Finding:
-    """``value`` was held against ``threshold``; ``message`` says it in words, also when the check passed."""
+    """``value`` was held against ``threshold``; ``said`` names the sentence that tells it, also when the check passed, and
+    ``figures`` are what stands in it.
+    """
 
     check_name: str
     passed: bool
     value: float | None
     threshold: float | None
-    message: str
+    said: str
+    figures: Mapping[str, str] = field(default_factory=dict)
     detail: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def message(self) -> str:
+        """The sentence in English."""
+        return say(self.said, self.figures)
 
 
 @dataclass(frozen=True)
@@ -80,7 +89,7 @@ def findings(
 ) -> list[Finding]:
     """All checks of one clip. ``heard`` None leaves out the one that compares words."""
     found = [
-        Finding("decodable", passed=True, value=measures.duration, threshold=None, message="The clip decodes whole."),
+        Finding("decodable", passed=True, value=measures.duration, threshold=None, said="decodable"),
         _duration(measures, thresholds),
         _silence(measures, thresholds),
         _clipping(measures, thresholds),
@@ -94,7 +103,7 @@ def findings(
 
 def finding_undecodable(message: str) -> Finding:
     """The finding for a clip whose bytes could not be decoded."""
-    return Finding("decodable", passed=False, value=None, threshold=None, message=message)
+    return Finding("decodable", passed=False, value=None, threshold=None, said="undecodable", figures={"why": message})
 
 
 def pair_findings(
@@ -116,7 +125,8 @@ def finding_matched(*, levels: Sequence[float], thresholds: Thresholds = DEFAULT
         passed=passed,
         value=value,
         threshold=thresholds.matched_lu,
-        message=f"As people hear them, the deliveries lie {value:.2f} LU apart (at most {thresholds.matched_lu:g}).",
+        said="matched",
+        figures={"value": f"{value:.2f}", "limit": f"{thresholds.matched_lu:g}"},
         detail={"levels": [round(level, 2) for level in levels]},
     )
 
@@ -124,63 +134,57 @@ def finding_matched(*, levels: Sequence[float], thresholds: Thresholds = DEFAULT
 def _duration(measures: Measures, limits: Thresholds) -> Finding:
     value = measures.duration
     short, long = value < limits.shortest_s, value > limits.longest_s
-    message = f"The clip lasts {value:.2f} s."
-    if short or long:
-        message = (
-            f"The clip lasts {value:.2f} s; between {limits.shortest_s:g} and {limits.longest_s:g} s are expected."
-        )
+    figures = {"value": f"{value:.2f}", "short": f"{limits.shortest_s:g}", "long": f"{limits.longest_s:g}"}
     return Finding(
         "duration",
         passed=not (short or long),
         value=value,
         threshold=limits.longest_s if long else limits.shortest_s,
-        message=message,
+        said="duration.outside" if short or long else "duration",
+        figures=figures,
     )
 
 
 def _silence(measures: Measures, limits: Thresholds) -> Finding:
     if measures.loudness is None or measures.loudness < limits.quietest_lufs:
-        heard = "nothing" if measures.loudness is None else f"{measures.loudness:.1f} LUFS"
+        level = {} if measures.loudness is None else {"value": f"{measures.loudness:.1f}"}
         return Finding(
             "silence",
             passed=False,
             value=measures.loudness,
             threshold=limits.quietest_lufs,
-            message=f"The clip is too quiet to hear: {heard}; at least {limits.quietest_lufs:g} LUFS are expected.",
+            said="silence.quiet" if level else "silence.nothing",
+            figures={**level, "limit": f"{limits.quietest_lufs:g}"},
         )
     share = 1.0 if measures.pause_share is None else measures.pause_share
     passed = share <= limits.pause_share
-    allowed = "" if passed else f"; at most {limits.pause_share:.0%} may be"
     return Finding(
         "silence",
         passed=passed,
         value=share,
         threshold=limits.pause_share,
-        message=f"{share:.0%} of the clip is pause{allowed}.",
+        said="silence" if passed else "silence.pauses",
+        figures={"share": f"{share:.0%}", "limit": f"{limits.pause_share:.0%}"},
     )
 
 
 def _clipping(measures: Measures, limits: Thresholds) -> Finding:
     passed = measures.clipped_share <= limits.clipped_share
-    allowed = "" if passed else f"; at most {limits.clipped_share:.2%} may be"
     return Finding(
         "clipping",
         passed=passed,
         value=measures.clipped_share,
         threshold=limits.clipped_share,
-        message=f"{measures.clipped_share:.2%} of the samples are cut off at full scale{allowed}.",
+        said="clipping" if passed else "clipping.much",
+        figures={"share": f"{measures.clipped_share:.2%}", "limit": f"{limits.clipped_share:.2%}"},
     )
 
 
 def _tail(measures: Measures, limits: Thresholds) -> Finding:
     cut = measures.tail_db > limits.tail_db
-    message = "The clip fades out before its end."
-    if cut:
-        message = (
-            f"The clip ends in sound, {-measures.tail_db:.0f} dB below its loudest part ({-limits.tail_db:g} are "
-            "expected): its last word may be cut off."
-        )
-    return Finding("tail", passed=not cut, value=measures.tail_db, threshold=limits.tail_db, message=message)
+    figures = {"value": f"{-measures.tail_db:.0f}", "limit": f"{-limits.tail_db:g}"}
+    said = "tail.cut" if cut else "tail"
+    return Finding("tail", not cut, measures.tail_db, limits.tail_db, said, figures if cut else {})
 
 
 def foreign_share(text: str, language: str) -> float | None:
@@ -196,13 +200,13 @@ def _language(text: str, language: str, heard: Heard | None) -> Finding:
     expected = LANGUAGE_NAMES.get(language, language)
     share = foreign_share(text, language)
     if share is not None and share >= FOREIGN_SHARE:
-        message = f"{share:.0%} of the line is not written in {expected}, the language of the dialogue."
-        return Finding("language", passed=False, value=share, threshold=FOREIGN_SHARE, message=message)
+        figures = {"share": f"{share:.0%}", "expected": expected}
+        return Finding("language", False, share, FOREIGN_SHARE, "language.script", figures)  # noqa: FBT003
     if heard is not None and heard.language and heard.language != language:
-        spoken = LANGUAGE_NAMES.get(heard.language, heard.language)
-        message = f"The clip is spoken in {spoken}; the dialogue is in {expected}."
-        return Finding("language", False, share, FOREIGN_SHARE, message, {"heard": heard.language})  # noqa: FBT003
-    return Finding("language", True, share, FOREIGN_SHARE, f"The line is in {expected}.")  # noqa: FBT003
+        figures = {"spoken": LANGUAGE_NAMES.get(heard.language, heard.language), "expected": expected}
+        detail = {"heard": heard.language}
+        return Finding("language", False, share, FOREIGN_SHARE, "language.spoken", figures, detail)  # noqa: FBT003
+    return Finding("language", True, share, FOREIGN_SHARE, "language", {"expected": expected})  # noqa: FBT003
 
 
 def _transcript(text: str, heard: Heard, language: str, limits: Thresholds) -> Finding:
@@ -215,39 +219,38 @@ def _transcript(text: str, heard: Heard, language: str, limits: Thresholds) -> F
     detail: dict[str, Any] = {"metric": name.lower(), "heard": heard.text, "letters": letters, "slack": heard.slack}
     if heard.own_error is not None:
         detail["own_error"] = heard.own_error
+    figures = {"name": name, "limit": f"{limit:.1%}"}
     if error is None or letters is None:
-        message = f"The line holds no {kind} to listen for."
-        return Finding("transcript", passed=False, value=None, threshold=limit, message=message, detail=detail)
+        said = f"transcript.empty.{kind}" if text.strip() else "transcript.missing"
+        return Finding("transcript", passed=False, value=None, threshold=limit, said=said, detail=detail)
     alike = heard.slack > 0 and error > limit and letters <= heard.slack
-    message = f"{error:.1%} of the {kind} were heard otherwise ({name}, at most {limit:.1%})."
+    said = f"transcript.{kind}"
     if not normalise(heard.text, language):
-        message = f"Nobody was heard speaking ({name} 100%, at most {limit:.1%})."
+        said = "transcript.silent"
     elif alike:
-        message += " It sounds alike, within what this transcriber is known to mistake."
+        said += ".alike"
     elif error > limit and heard.own_error is not None and heard.own_error > limit / 2:
-        message += (
-            f" The transcriber itself mistakes about {heard.own_error:.0%} of the {kind} of good speech: listen before "
-            "you decide, or give the batch another threshold."
-        )
-    passed = error <= limit or alike
-    return Finding("transcript", passed=passed, value=error, threshold=limit, message=message, detail=detail)
+        said += ".weak"
+        figures["own"] = f"{heard.own_error:.0%}"
+    figures["error"] = f"{error:.1%}"
+    return Finding("transcript", error <= limit or alike, error, limit, said, figures, detail)
 
 
 def _distinct(first: Measures, second: Measures, limits: Thresholds) -> Finding:
     pair = pair_distance(first, second)
     value = pair.distance
+    said, limit = "distinct", limits.pair_doubtful
     if value < limits.pair_distance:
-        message = f"The two deliveries hardly differ (D = {value:.2f}, at least {limits.pair_distance:g})."
+        said, limit = "distinct.hardly", limits.pair_distance
     elif value < limits.pair_doubtful:
-        message = f"The two deliveries differ a little (D = {value:.2f}, doubtful below {limits.pair_doubtful:g}); listen to them."
-    else:
-        message = f"The two deliveries differ clearly (D = {value:.2f})."
+        said = "distinct.little"
     return Finding(
         "distinctiveness",
         passed=value >= limits.pair_distance,
         value=value,
         threshold=limits.pair_distance,
-        message=message,
+        said=said,
+        figures={"value": f"{value:.2f}", "limit": f"{limit:g}"},
         detail={name: round(difference, 4) for name, difference in pair.differences.items()},
     )
 
@@ -255,21 +258,16 @@ def _distinct(first: Measures, second: Measures, limits: Thresholds) -> Finding:
 def _loudness_apart(first: Measures, second: Measures, wanted_db: float, limits: Thresholds) -> Finding:
     limit = limits.pair_loudness_lu
     if first.loudness is None or second.loudness is None:
-        message = "One of the two deliveries has no loudness to compare."
-        return Finding("loudness match", passed=False, value=None, threshold=limit, message=message)
+        return Finding("loudness match", passed=False, value=None, threshold=limit, said="loudness.none")
     apart = first.loudness - second.loudness
     value = abs(apart - wanted_db)
-    message = f"As they were made, the two deliveries lie {abs(apart):.1f} LU apart in loudness (at most {limit:g})."
-    if wanted_db:
-        message = (
-            f"As they were made, the two deliveries lie {abs(apart):.1f} LU apart in loudness; "
-            f"{abs(wanted_db):.1f} were asked for (at most {limit:g} off)."
-        )
+    figures = {"apart": f"{abs(apart):.1f}", "wanted": f"{abs(wanted_db):.1f}", "limit": f"{limit:g}"}
     return Finding(
         "loudness match",
         passed=value <= limit,
         value=value,
         threshold=limit,
-        message=message,
+        said="loudness.asked" if wanted_db else "loudness",
+        figures=figures,
         detail={"apart": round(apart, 2), "wanted": wanted_db},
     )

@@ -94,14 +94,12 @@ class _Distances:
 def _finding(clip: Voiced, value: float, nearest: str, apart: float | None, limits: Thresholds) -> Finding:
     alike = apart is None or apart < SPEAKERS_APART
     passed = alike or value <= limits.voice_ratio
-    if alike:
-        message = f"{clip.speaker} and {nearest} sound too alike for a swap to be heard."
-    elif passed:
-        message = f"The clip sounds like the other clips of its speaker ({value:.2f}, at most {limits.voice_ratio:g})."
-    else:
-        message = (
-            f"The clip sounds less like {clip.speaker}, who should speak it, than like {nearest} ({value:.2f} times as "
-            f"far away, at most {limits.voice_ratio:g}): the voices may be swapped."
-        )
+    said = "voice.alike" if alike else "voice" if passed else "voice.swapped"
+    figures = {
+        "speaker": clip.speaker,
+        "nearest": nearest,
+        "value": f"{value:.2f}",
+        "limit": f"{limits.voice_ratio:g}",
+    }
     detail = {"nearest": nearest, "apart": None if apart is None else round(apart, 2)}
-    return Finding("voice", passed, value, limits.voice_ratio, message, detail)
+    return Finding("voice", passed, value, limits.voice_ratio, said, figures, detail)

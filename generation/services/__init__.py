@@ -7,6 +7,7 @@ from generation.services.corpora import corpus_create, corpus_ensure
 from generation.services.flagged import dialogue_settle
 from generation.services.gates import Busy, slots_reclaim
 from generation.services.generating import batch_top_up, briefs_wanted, dialogues_of, dialogues_run
+from generation.services.hearing import hearing_ask, transcript_correct
 from generation.services.importing import ImportReport, corpus_import, import_check
 from generation.services.leases import dialogue_reserve, leases_reclaim
 from generation.services.lifecycle import dialogue_move
@@ -46,6 +47,7 @@ __all__ = [
     "dialogues_of",
     "dialogues_retry",
     "dialogues_run",
+    "hearing_ask",
     "import_check",
     "leases_reclaim",
     "provider_check",
@@ -55,6 +57,7 @@ __all__ = [
     "script_generate",
     "slots_reclaim",
     "step_queue",
+    "transcript_correct",
     "upload_create",
     "upload_run",
 ]

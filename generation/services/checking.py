@@ -14,13 +14,14 @@ from eqstudio.errors import GiveUp, ProviderError
 from generation.domain.acoustics import Measures
 from generation.domain.lifecycle import DialogueState
 from generation.domain.quality import Finding, Heard, finding_matched, findings, pair_findings
+from generation.domain.sayings import say_where
 from generation.domain.thresholds import DEFAULTS, Thresholds, thresholds_read
 from generation.domain.voices import Voiced, voice_findings
 from generation.intake import clip_measures
-from generation.models import Clip, Dialogue, QcReport, Rendition, Variant
+from generation.models import Clip, Dialogue, ProviderCall, QcReport, Rendition, Variant
 from generation.providers import Transcriber, TranscriptResult, transcribers
 from generation.services.leases import LEASE, lease_extend, lease_lost, lease_renew
-from generation.services.ledger import Request, call_find, call_make, call_settle
+from generation.services.ledger import Request, call_make, call_settle, calls_find
 from generation.services.lifecycle import dialogue_move
 from generation.services.matching import dialogue_match
 from generation.services.scripting import brief_of
@@ -28,6 +29,12 @@ from generation.services.text_leaks import text_leak_findings
 
 BLOCKING_IMPORTED = frozenset({"decodable", "duration", "silence"})
 """The checks that flag a dialogue from elsewhere."""
+BLOCKING_HEARD = BLOCKING_IMPORTED | {"transcript"}
+"""The same where a transcriber was asked."""
+
+
+WORDLESS = Finding("transcript", passed=False, value=None, threshold=None, said="transcript.missing")
+"""Nobody is asked to judge a line whose words are not known."""
 
 
 def qc_run(*, dialogue: Dialogue) -> Dialogue:
@@ -43,23 +50,26 @@ def qc_run(*, dialogue: Dialogue) -> Dialogue:
     brief = brief_of(dialogue)
     provider = transcribers.get(brief.transcriber)()
     variants = _variants(dialogue)
-    heard = {variant.pk: _transcript(dialogue, variant, brief.transcriber, provider) for variant in variants}
+    heard = _transcripts(dialogue, variants, brief.transcriber, provider)
     measures = {variant.clip_id: clip_measured(_clip(variant)) for variant in variants}
     limits = thresholds_read(brief.batch.thresholds)
     found = _findings(dialogue, variants, measures, heard, limits)
+    if not dialogue.is_made_here:
+        return _conclude(dialogue, found, blocking=BLOCKING_HEARD)
     read = text_leak_findings(dialogue=dialogue, brief=brief, variants=variants)
     return _conclude(dialogue, [*found, *(_row(dialogue, finding, None) for finding in read)])
 
 
 def qc_imported(*, dialogue: Dialogue, measures: Mapping[int | None, Measures]) -> Dialogue:
-    """VOICED -> READY or FLAGGED for what came from elsewhere: the same measures and copies, without a transcript.
+    """VOICED -> READY or FLAGGED for what came from elsewhere: the same measures and copies, without a transcriber.
 
-    ``measures`` are those of its clips by their row id. Only what makes a clip useless flags the dialogue; how alike a
-    pair is, or how it ends, is recorded and left to the reader.
+    ``measures`` are those of its clips by their row id. Only what makes a clip useless flags the dialogue, and a line whose
+    words are not known; how alike a pair is, or how it ends, is recorded and left to the reader.
     """
-    return _conclude(
-        dialogue, _findings(dialogue, _variants(dialogue), measures, {}, DEFAULTS), blocking=BLOCKING_IMPORTED
-    )
+    variants = _variants(dialogue)
+    wordless = [_row(dialogue, WORDLESS, variant) for variant in variants if not variant.text]
+    found = _findings(dialogue, variants, measures, {}, DEFAULTS)
+    return _conclude(dialogue, found + wordless, blocking=BLOCKING_HEARD)
 
 
 def clip_measured(clip: Clip) -> Measures:
@@ -91,7 +101,7 @@ def _findings(
         of_voice = [voices[variant.pk]] if variant.pk in voices else []
         found += [_row(dialogue, finding, variant) for finding in (*of_clip, *of_voice)]
     for position, first, second in _pairs(variants):
-        where = f"Line {position}, {first.label} and {second.label}: "
+        where = {"line": str(position), "first": first.label, "second": second.label}
         pair = (measures[first.clip_id], measures[second.clip_id])
         wanted_db = first.delivery.get("volume", 0.0) - second.delivery.get("volume", 0.0)
         for finding in pair_findings(first=pair[0], second=pair[1], wanted_db=wanted_db, thresholds=limits):
@@ -117,7 +127,7 @@ def _matched(dialogue: Dialogue, variants: list[Variant], limits: Thresholds) ->
         levels = [copy.loudness for copy in heard if copy is not None and copy.loudness is not None]
         if len(heard) > 1 and len(levels) == len(heard):
             finding = finding_matched(levels=levels, thresholds=limits)
-            found.append(_row(dialogue, finding, None, where=f"Line {position}: ", line=position))
+            found.append(_row(dialogue, finding, None, where={"line": str(position)}, line=position))
     return found
 
 
@@ -141,8 +151,15 @@ def _pairs(variants: list[Variant]) -> Iterator[tuple[int, Variant, Variant]]:
 
 
 def _row(
-    dialogue: Dialogue, finding: Finding, variant: Variant | None, *, where: str = "", **detail: object
+    dialogue: Dialogue,
+    finding: Finding,
+    variant: Variant | None,
+    *,
+    where: Mapping[str, str] | None = None,
+    **detail: object,
 ) -> QcReport:
+    """``message`` keeps the sentence in English; ``detail`` its name and figures, from which pages word it again."""
+    sentence = {"said": finding.said, "figures": {**finding.figures}, "where": {**(where or {})}}
     return QcReport(
         dialogue=dialogue,
         variant=variant,
@@ -150,8 +167,8 @@ def _row(
         passed=finding.passed,
         value=finding.value,
         threshold=finding.threshold,
-        message=where + finding.message,
-        detail={**finding.detail, **detail, **_where(variant)},
+        message=say_where(finding.message, where or {}),
+        detail={**finding.detail, **detail, **_where(variant), **sentence},
     )
 
 
@@ -165,9 +182,26 @@ def _variants(dialogue: Dialogue) -> list[Variant]:
     return list(found.order_by("turn__position", "pk"))
 
 
-def _transcript(dialogue: Dialogue, variant: Variant, alias: str, provider: Transcriber) -> Heard:
-    clip = _clip(variant)
-    request = Request(
+def _transcripts(dialogue: Dialogue, variants: list[Variant], alias: str, provider: Transcriber) -> dict[int, Heard]:
+    """What is heard in each variant's clip, by its row id; what was transcribed before is not asked again."""
+    requests = {variant.pk: _request(dialogue, _clip(variant), alias, provider) for variant in variants}
+    paid = calls_find(requests.values())
+    heard = {}
+    for variant in variants:
+        request = requests[variant.pk]
+        call = paid.get(request.hash) or _transcribed(dialogue, _clip(variant), request, provider)
+        paid[request.hash] = call
+        heard[variant.pk] = Heard(
+            text=str(call.result["text"]),
+            language=str(call.result.get("language", "")),
+            own_error=provider.own_error.get(dialogue.language),
+            slack=provider.slack.get(dialogue.language, 0.0),
+        )
+    return heard
+
+
+def _request(dialogue: Dialogue, clip: Clip, alias: str, provider: Transcriber) -> Request:
+    return Request(
         kind="transcriber",
         provider=alias,
         model=provider.model,
@@ -175,22 +209,18 @@ def _transcript(dialogue: Dialogue, variant: Variant, alias: str, provider: Tran
         dialogue=dialogue,
         parameters={**provider.parameters(), "sha256": clip.sha256},
     )
-    call = call_find(request)
-    if call is None:
-        lease_renew(dialogue=dialogue)
-        audio = _audio(clip)
-        answer, latency_ms = call_make(request, lambda: provider.transcribe(audio=audio, language=dialogue.language))
-        with transaction.atomic():
-            call = call_settle(request, answer, latency_ms=latency_ms, result=_written(answer))
-            held = lease_extend(dialogue=dialogue, until=timezone.now() + LEASE, progress=True)
-        if not held:
-            raise lease_lost()
-    return Heard(
-        text=str(call.result["text"]),
-        language=str(call.result.get("language", "")),
-        own_error=provider.own_error.get(dialogue.language),
-        slack=provider.slack.get(dialogue.language, 0.0),
-    )
+
+
+def _transcribed(dialogue: Dialogue, clip: Clip, request: Request, provider: Transcriber) -> ProviderCall:
+    lease_renew(dialogue=dialogue)
+    audio = _audio(clip)
+    answer, latency_ms = call_make(request, lambda: provider.transcribe(audio=audio, language=dialogue.language))
+    with transaction.atomic():
+        call = call_settle(request, answer, latency_ms=latency_ms, result=_written(answer))
+        held = lease_extend(dialogue=dialogue, until=timezone.now() + LEASE, progress=True)
+    if not held:
+        raise lease_lost()
+    return call
 
 
 def _written(answer: TranscriptResult) -> dict[str, str]:

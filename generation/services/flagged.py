@@ -26,13 +26,11 @@ def dialogue_settle(*, dialogue: Dialogue, to: DialogueState, reason: str, actor
     if dialogue.state != DialogueState.FLAGGED:
         raise IllegalMove(_("Only a flagged dialogue is decided on here. Nothing was changed."))
     if to in MADE_AGAIN:
-        if dialogue.brief is None:
+        if not dialogue.is_made_here:
             raise InvalidInput(
                 _("This dialogue came from elsewhere and cannot be made again. Keep it or reject it."), field="to"
             )
-        if Event.objects.filter(
-            entity="dialogue", entity_uid=dialogue.uid, verb="moved", detail__after=_JUDGED
-        ).exists():
+        if judged(dialogue):
             raise Conflict(
                 _("People have judged this dialogue as it is, so it cannot be made again. Keep it or reject it.")
             )
@@ -41,6 +39,12 @@ def dialogue_settle(*, dialogue: Dialogue, to: DialogueState, reason: str, actor
         dialogue.save(update_fields=["takes", "updated"])
         Variant.objects.filter(turn__dialogue=dialogue).update(clip=None)
     return dialogue_move(dialogue=dialogue, to=to, actor=actor, reason=reason)
+
+
+def judged(dialogue: Dialogue) -> bool:
+    """Whether people have been asked about this dialogue, ever."""
+    moved = Event.objects.filter(entity="dialogue", entity_uid=dialogue.uid, verb="moved", detail__after=_JUDGED)
+    return moved.exists()
 
 
 def _takes_keep(dialogue: Dialogue) -> None:

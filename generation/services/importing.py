@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.db.models import Max
 from django.utils.translation import gettext as _
 
 from eqstudio.errors import InvalidInput, StudioError
@@ -21,9 +20,10 @@ from generation.importers import Audio, DialogueRow, Embedded, Refusal, TurnRow,
 from generation.importers.base import VariantRow
 from generation.importers.tables import readable, unstorable
 from generation.intake import MAX_BYTES, Taken, clip_take
-from generation.models import Clip, Corpus, Dialogue, QcReport, Turn, Variant
+from generation.models import Clip, Corpus, Dialogue, Turn, Variant
+from generation.providers import transcribers
 from generation.services.checking import qc_imported
-from generation.services.lifecycle import dialogue_move
+from generation.services.hearing import hearing_ask
 from generation.services.matching import copies_make
 
 MAX_ID = 200
@@ -52,15 +52,17 @@ def corpus_import(
     format: str,  # noqa: A002 -- the word on the command line
     actor: User | None = None,
     defaults: Mapping[str, str] | None = None,
+    transcriber: str = "",
 ) -> ImportReport:
     """Bring the dialogues under ``path`` into ``corpus``; one that is there already (same external id) is skipped.
 
     ``defaults`` hold for rows that do not say it themselves. Side effects: clips, and per dialogue one transaction with its
-    rows, findings, move to READY or FLAGGED and Events; one Event for the whole import. A broken dialogue is refused with
+    rows, findings, move to READY or FLAGGED and Events (with a ``transcriber`` it stays VOICED, and due for its check);
+    one Event for the whole import. A broken dialogue is refused with
     its reason and stops no other. UnknownAlias for an unknown format, InvalidInput when ``path`` holds nothing of it.
     """
     report = ImportReport()
-    for outcome in import_walk(corpus=corpus, path=path, format=format, defaults=defaults):
+    for outcome in import_walk(corpus=corpus, path=path, format=format, defaults=defaults, transcriber=transcriber):
         if isinstance(outcome, Refusal):
             report.refused.append(outcome)
         elif outcome is None:
@@ -79,8 +81,10 @@ def corpus_import(
     return report
 
 
-def import_check(*, path: Path, format: str) -> None:  # noqa: A002 -- see above
-    """Raise UnknownAlias or InvalidInput when there is nothing to import; writes nothing."""
+def import_check(*, path: Path, format: str, transcriber: str = "") -> None:  # noqa: A002 -- see above
+    """Raise UnknownAlias or InvalidInput when there is nothing to import, or nobody to listen; writes nothing."""
+    if transcriber:
+        transcribers.get(transcriber)
     next(importers.get(format)().discover(path), None)
 
 
@@ -90,6 +94,7 @@ def import_walk(
     path: Path,
     format: str,  # noqa: A002 -- see above
     defaults: Mapping[str, str] | None = None,
+    transcriber: str = "",
     start: int = 0,
 ) -> Iterator[Dialogue | Refusal | None]:
     """Import one dialogue after the other and tell what came of each: it, why it was refused, or None (there already).
@@ -106,7 +111,7 @@ def import_walk(
             outcome = Refusal(path=row.path, row=row.row, reason=reason)
         else:
             seen[row.external_id] = row.path
-            outcome = None if past else _take(corpus, row)
+            outcome = None if past else _take(corpus, row, transcriber)
         if not past:
             yield _shown(outcome) if isinstance(outcome, Refusal) else outcome
 
@@ -115,7 +120,7 @@ def _shown(refusal: Refusal) -> Refusal:
     return Refusal(path=readable(refusal.path), row=readable(refusal.row), reason=readable(refusal.reason))
 
 
-def _take(corpus: Corpus, row: DialogueRow) -> Dialogue | Refusal | None:
+def _take(corpus: Corpus, row: DialogueRow, transcriber: str) -> Dialogue | Refusal | None:
     row = replace(row, external_id=_id(row.external_id))
     if Dialogue.objects.filter(corpus=corpus, external_id=row.external_id).exists():
         return None
@@ -126,7 +131,7 @@ def _take(corpus: Corpus, row: DialogueRow) -> Dialogue | Refusal | None:
         taken = {audio: _taken(audio) for audio in _shuffled(row)}
         for turn in row.turns:  # before the transaction, which would keep others waiting meanwhile
             copies_make(clips=[taken[variant.audio].clip for variant in turn.variants])
-        return _write(corpus, row, taken)
+        return _write(corpus, row, taken, transcriber)
     except IntegrityError:
         if Dialogue.objects.filter(corpus=corpus, external_id=row.external_id).exists():
             return None
@@ -175,7 +180,7 @@ def _taken(audio: Audio) -> Taken:
 
 
 @transaction.atomic
-def _write(corpus: Corpus, row: DialogueRow, taken: Mapping[Audio, Taken]) -> Dialogue:
+def _write(corpus: Corpus, row: DialogueRow, taken: Mapping[Audio, Taken], transcriber: str) -> Dialogue:
     dialogue = Dialogue.objects.create(
         corpus=corpus,
         external_id=row.external_id,
@@ -200,25 +205,10 @@ def _write(corpus: Corpus, row: DialogueRow, taken: Mapping[Audio, Taken]) -> Di
         ]
     )
     event_record(actor=None, verb="imported", entity=dialogue, corpus=corpus.name, external_id=row.external_id)
+    if transcriber:
+        return hearing_ask(dialogue=dialogue, transcriber=transcriber)
     measures: dict[int | None, Measures] = {each.clip.pk: each.measures for each in taken.values()}
-    qc_imported(dialogue=dialogue, measures=measures)
-    return _wordless_flagged(dialogue)
-
-
-def _wordless_flagged(dialogue: Dialogue) -> Dialogue:
-    """Nobody is asked to judge a line whose words are not known."""
-    silent = list(Variant.objects.filter(turn__dialogue=dialogue, text=""))
-    if not silent:
-        return dialogue
-    message = _("There is no transcript. Listen to it, then decide.")
-    run = dialogue.findings.aggregate(last=Max("run"))["last"] or 1
-    QcReport.objects.bulk_create(
-        QcReport(dialogue=dialogue, variant=each, run=run, check_name="transcript", passed=False, message=message)
-        for each in silent
-    )
-    if dialogue.state == DialogueState.READY:
-        dialogue_move(dialogue=dialogue, to=DialogueState.FLAGGED, reason="transcript")
-    return dialogue
+    return qc_imported(dialogue=dialogue, measures=measures)
 
 
 def _turn(dialogue: Dialogue, turn: TurnRow) -> Turn:

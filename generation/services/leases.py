@@ -9,6 +9,7 @@ from pathlib import Path
 
 from django.conf import settings
 from django.db.models import F
+from django.db.models.functions import Greatest
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -24,6 +25,8 @@ LONGEST_CALL = timedelta(minutes=3)
 QUEUED_FOR = timedelta(seconds=max(30, 8 * settings.SWEEP_INTERVAL_S))
 """How long the sweep leaves a dialogue alone that it has handed to the broker; a broker that lost it costs that much."""
 MAX_ATTEMPTS = 3
+MAX_STOPS = 6
+"""A killed worker takes along all that it works on, and is nobody's fault; one that dies at every turn of a dialogue is its."""
 
 _PRODUCTION = [state.value for state in IN_PRODUCTION]
 
@@ -60,17 +63,21 @@ def _exists(pid: int) -> str:
 
 
 def lease_claim(*, dialogue_id: int, now: datetime) -> Dialogue | None:
-    """Take a dialogue whose next step is due, counting the attempt; None when it is not due or somebody was first."""
+    """Take a dialogue whose next step is due, counting the attempt; None when it is not due or somebody was first.
+
+    A lease that ran out in somebody's hands counts as a process that stopped, and its attempt is ours.
+    """
     seen = Dialogue.objects.filter(due(now), pk=dialogue_id).select_related("brief__batch", "corpus").first()
     if seen is None:
         return None
     owner = f"{process_name()}:{uid()}"
+    counted = {"attempts": F("attempts") + 1} if seen.lease_owner in {"", QUEUED} else {"stops": F("stops") + 1}
     claimed = Dialogue.objects.filter(
         pk=seen.pk, state=seen.state, lease_until=seen.lease_until, lease_owner=seen.lease_owner
-    ).update(lease_until=timezone.now() + LEASE, lease_owner=owner, attempts=F("attempts") + 1)
+    ).update(lease_until=timezone.now() + LEASE, lease_owner=owner, **counted)
     if not claimed:
         return None
-    seen.refresh_from_db(fields=["lease_until", "lease_owner", "attempts"])
+    seen.refresh_from_db(fields=["lease_until", "lease_owner", "attempts", "stops"])
     return seen
 
 
@@ -89,20 +96,23 @@ def lease_renew(*, dialogue: Dialogue, progress: bool = False) -> None:
 
 def lease_extend(*, dialogue: Dialogue, until: datetime, progress: bool) -> bool:
     """Move the end of a held lease, inside a transaction of the caller's if there is one; False when it was lost or the
-    batch called off.
+    batch called off. A lease that has long to go, with nothing counted against it, is left as it is: nobody can have taken it.
     """
-    fresh = {"lease_until": until} | ({"attempts": 1} if progress else {})
     if dialogue.lease_owner in {"", QUEUED}:
         return True
-    mine = Dialogue.objects.filter(pk=dialogue.pk, state=dialogue.state, lease_owner=dialogue.lease_owner)
-    if not mine.update(**fresh):
-        return False
-    if dialogue.brief is not None and not Batch.objects.filter(pk=dialogue.brief.batch_id, cancelled_at=None).exists():
-        return False
-    dialogue.lease_until = until
-    if progress:
-        dialogue.attempts = 1
-    return True
+    if not _as_good_as_new(dialogue):
+        mine = Dialogue.objects.filter(pk=dialogue.pk, state=dialogue.state, lease_owner=dialogue.lease_owner)
+        if not mine.update(lease_until=until, **({"attempts": 1, "stops": 0} if progress else {})):
+            return False
+        dialogue.lease_until = until
+        if progress:
+            dialogue.attempts, dialogue.stops = 1, 0
+    return dialogue.brief is None or Batch.objects.filter(pk=dialogue.brief.batch_id, cancelled_at=None).exists()
+
+
+def _as_good_as_new(dialogue: Dialogue) -> bool:
+    left = dialogue.lease_until - timezone.now() if dialogue.lease_until else timedelta()
+    return (dialogue.attempts, dialogue.stops) == (1, 0) and left > LONGEST_CALL
 
 
 def lease_lost() -> Conflict:
@@ -128,11 +138,17 @@ def lease_release(*, dialogue: Dialogue, until: datetime | None = None) -> None:
 
 
 def leases_reclaim(*, now: datetime) -> int:
-    """Free what dead processes of this host were working on. Returns how many dialogues came free."""
+    """Free what dead processes of this host were working on, without counting those attempts. Returns how many dialogues
+    came free.
+    """
     held = Dialogue.objects.filter(state__in=_PRODUCTION, lease_until__gt=now).exclude(lease_owner__in=["", QUEUED])
     owners = set(held.order_by().values_list("lease_owner", flat=True).distinct())
     gone = [owner for owner in owners if process_is_gone(owner)]
-    return Dialogue.objects.filter(lease_owner__in=gone).update(lease_until=None, lease_owner="") if gone else 0
+    if not gone:
+        return 0
+    return Dialogue.objects.filter(lease_owner__in=gone).update(
+        lease_until=None, lease_owner="", attempts=Greatest(F("attempts") - 1, 0), stops=F("stops") + 1
+    )
 
 
 def dialogue_reserve(*, dialogue_id: int, now: datetime) -> bool:

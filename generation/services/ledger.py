@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Protocol, TypeVar
 
 from django.db import IntegrityError, transaction
@@ -49,7 +50,7 @@ class Request:
     dialogue: Dialogue | None = None
     parameters: dict[str, Any] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def hash(self) -> str:
         return content_hash(
             {"kind": self.kind, "provider": self.provider, "model": self.model, "seed": self.seed, **self.content}
@@ -65,6 +66,14 @@ def content_hash(content: Any) -> str:
 def call_find(request: Request) -> ProviderCall | None:
     """The call that answered this very request, if there was one."""
     return ProviderCall.objects.filter(kind=request.kind, request_hash=request.hash, outcome="ok").first()
+
+
+def calls_find(requests: Iterable[Request]) -> dict[str, ProviderCall]:
+    """The calls that answered these requests (of one kind), by hash; one query."""
+    wanted = list(requests)
+    kinds, hashes = {request.kind for request in wanted}, {request.hash for request in wanted}
+    found = ProviderCall.objects.filter(kind__in=kinds, request_hash__in=hashes, outcome="ok")
+    return {call.request_hash: call for call in found}
 
 
 def call_make(request: Request, call: Callable[[], A]) -> tuple[A, int]:

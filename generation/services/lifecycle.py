@@ -16,12 +16,13 @@ from generation.models import Dialogue
 def dialogue_move(*, dialogue: Dialogue, to: DialogueState, actor: User | None = None, reason: str = "") -> Dialogue:
     """Move a dialogue to another state, if the table allows it and nobody moved it first.
 
-    Writes the row (state, and a fresh count of attempts without a lease) and one Event; refreshes ``dialogue``.
+    Writes the row (state, and a fresh count of attempts and stops without a lease) and one Event; refreshes ``dialogue``.
     Leaving FAILED clears what went wrong. Raises IllegalMove or Conflict and then changes nothing.
     """
     before, after = DialogueState(dialogue.state), DialogueState(to)
     move_check(before, after)
-    fresh = {"state": after.value, "attempts": 0, "lease_until": None, "lease_owner": "", "updated": timezone.now()}
+    fresh = {"state": after.value, "updated": timezone.now()}
+    fresh |= {"attempts": 0, "stops": 0, "lease_until": None, "lease_owner": ""}
     if after is not DialogueState.FAILED:
         fresh |= {"error": "", "error_cause": ""}
     if not Dialogue.objects.filter(pk=dialogue.pk, state=before.value).update(**fresh):

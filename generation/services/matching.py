@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import groupby
 from typing import NamedTuple
 
-from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from eqstudio.blobs import blob_put, blob_read
@@ -14,7 +14,7 @@ from eqstudio.errors import StudioError
 from generation.domain.acoustics import level, loudness
 from generation.domain.level import TARGET_LUFS, TRUE_PEAK_DBTP, Loud, decibels, shared_target, true_peak
 from generation.intake import Decoded, audio_decode, playable_copy
-from generation.models import Clip, Corpus, Dialogue, Rendition, Turn
+from generation.models import Clip, Corpus, Dialogue, Rendition, Turn, Variant
 
 SAFE_DB = 6.0
 """Peaks between samples are hardly ever this much above the samples; only closer to the limit they are looked for."""
@@ -27,21 +27,47 @@ def clips_match(*, turn: Turn) -> list[Rendition]:
     be measured. A clip that has its copy keeps it, and the others join its level. Side effects per new copy: one stored
     blob, one Rendition. FileNotFoundError when the bytes of a clip are gone.
     """
-    clips = [variant.clip for variant in turn.variants.select_related("clip").order_by("pk")]
-    voiced = [clip for clip in clips if clip is not None]
-    return copies_make(clips=voiced) if len(voiced) == len(clips) else []
+    return _matched([_voiced(turn.variants.select_related("clip").order_by("pk"))])
+
+
+def dialogue_match(*, dialogue: Dialogue) -> list[Rendition]:
+    """Equally loud copies for every turn of a dialogue that is voiced; see ``clips_match``."""
+    variants = Variant.objects.filter(turn__dialogue=dialogue).select_related("clip").order_by("turn__position", "pk")
+    return _matched([_voiced(line) for _turn, line in groupby(variants, key=lambda variant: variant.turn_id)])
 
 
 def copies_make(*, clips: Sequence[Clip]) -> list[Rendition]:
     """Equally loud copies of clips that stand beside each other, as ``clips_match`` says, before there is a turn for them."""
-    unique = list({clip.pk: clip for clip in clips}.values())
-    if not unique or any(clip.loudness is None for clip in unique):
-        return []
-    there = {copy.clip_id: copy for copy in Rendition.objects.filter(clip__in=unique, kind=Rendition.Kind.MATCHED)}
-    missing = [clip for clip in unique if clip.pk not in there]
-    target = _target(missing, list(there.values()))
-    made = {clip.pk: _copy(clip, target) for clip in missing}
-    return [{**there, **made}[clip.pk] for clip in unique]
+    return _matched([clips])
+
+
+def _voiced(variants: Iterable[Variant]) -> list[Clip]:
+    """The clips of a line; none while one is missing."""
+    clips = [variant.clip for variant in variants]
+    voiced = [clip for clip in clips if clip is not None]
+    return voiced if len(voiced) == len(clips) else []
+
+
+def _matched(lines: Iterable[Sequence[Clip]]) -> list[Rendition]:
+    """The copies of each line's clips: those that are there, and the others made. Three queries, however many lines."""
+    each = [list({clip.pk: clip for clip in line}.values()) for line in lines]
+    audible = [line for line in each if all(clip.loudness is not None for clip in line)]
+    wanted = [clip.pk for line in audible for clip in line]
+    there, made = _there(wanted), []
+    for line in audible:
+        missing = [clip for clip in line if clip.pk not in there]
+        target = _target(missing, [there[clip.pk] for clip in line if clip.pk in there])
+        copies = {clip.pk: _copy(clip, target) for clip in missing}
+        there |= copies
+        made += copies.values()
+    if made:
+        Rendition.objects.bulk_create(made, ignore_conflicts=True)
+        there = _there(wanted)  # another process's, where that was first
+    return [there[pk] for pk in wanted]
+
+
+def _there(clips: Sequence[int]) -> dict[int, Rendition]:
+    return {copy.clip_id: copy for copy in Rendition.objects.filter(clip__in=clips, kind=Rendition.Kind.MATCHED)}
 
 
 def _target(clips: Sequence[Clip], there: Sequence[Rendition]) -> float:
@@ -65,40 +91,31 @@ def _decoded(clip: Clip) -> Decoded:
 
 
 def _copy(clip: Clip, target: float) -> Rendition:
-    """The copy of ``clip`` at ``target``; another process's, if that was first."""
+    """The copy of ``clip`` at ``target``, its bytes stored and its row not yet."""
     decoded = _decoded(clip)
     gain_db = _gain(clip, target)
     louder = replace(decoded, samples=decoded.samples * 10 ** (gain_db / 20))
     copy = playable_copy(louder)
-    with transaction.atomic():
-        found, _created = Rendition.objects.get_or_create(
-            clip=clip,
-            kind=Rendition.Kind.MATCHED,
-            defaults={
-                "sha256": blob_put(copy.data),
-                "media_type": "audio/wav",
-                "size": len(copy.data),
-                "frames": copy.frames,
-                "sample_rate": copy.rate,
-                "channels": copy.channels,
-                "duration": copy.frames / copy.rate,
-                "loudness": loudness(louder.samples, louder.rate),
-                "peak": clip.peak + gain_db,
-                "parameters": {
-                    "target": target,
-                    "gain_db": round(gain_db, 4),
-                    "limited_db": round(TARGET_LUFS - target, 2),
-                    "true_peak_limit": TRUE_PEAK_DBTP,
-                    "from": clip.sha256,
-                },
-            },
-        )
-    return found
-
-
-def dialogue_match(*, dialogue: Dialogue) -> list[Rendition]:
-    """Equally loud copies for every turn of a dialogue that is voiced; see ``clips_match``."""
-    return [copy for turn in dialogue.turns.all() for copy in clips_match(turn=turn)]
+    return Rendition(
+        clip=clip,
+        kind=Rendition.Kind.MATCHED,
+        sha256=blob_put(copy.data),
+        media_type="audio/wav",
+        size=len(copy.data),
+        frames=copy.frames,
+        sample_rate=copy.rate,
+        channels=copy.channels,
+        duration=copy.frames / copy.rate,
+        loudness=loudness(louder.samples, louder.rate),
+        peak=clip.peak + gain_db,
+        parameters={
+            "target": target,
+            "gain_db": round(gain_db, 4),
+            "limited_db": round(TARGET_LUFS - target, 2),
+            "true_peak_limit": TRUE_PEAK_DBTP,
+            "from": clip.sha256,
+        },
+    )
 
 
 class Filled(NamedTuple):

@@ -18,7 +18,7 @@ from generation.providers.base import RATE_LIMITED, Queue
 from generation.services.budgets import BudgetSpent
 from generation.services.checking import qc_run
 from generation.services.gates import Busy
-from generation.services.leases import MAX_ATTEMPTS, lease_claim, lease_put_off, lease_release
+from generation.services.leases import MAX_ATTEMPTS, MAX_STOPS, lease_claim, lease_put_off, lease_release
 from generation.services.lifecycle import dialogue_move
 from generation.services.scripting import script_generate
 from generation.services.voicing import clips_synthesize
@@ -80,12 +80,13 @@ def step_queue(dialogue: Dialogue) -> Queue | None:
 
 
 def _step(dialogue: Dialogue) -> None:
-    if dialogue.attempts > MAX_ATTEMPTS:
+    stopped = dialogue.stops if dialogue.stops >= MAX_STOPS else dialogue.attempts - 1
+    if stopped >= MAX_ATTEMPTS:
         raise ProviderError(
             _(
                 "The worker stopped %(attempts)d times in this step without getting any further. Look into its log, then retry."
             )
-            % {"attempts": MAX_ATTEMPTS},
+            % {"attempts": stopped},
             cause="worker stopped",
             decision=GiveUp(),
         )

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from itertools import groupby
 from random import Random
 
-from django.utils.translation import gettext as _
-
 from eqstudio.benchmarks import benchmark_get
 from eqstudio.benchmarks.base import BriefSpec
 from eqstudio.benchmarks.leaks import (
@@ -50,8 +48,7 @@ def text_leak_findings(*, dialogue: Dialogue, brief: Brief, variants: Sequence[V
     except ProviderError as error:
         if error.cause not in _NO_VERDICT:
             raise
-        message = _("The judge that reads only the words gave no verdict. %(why)s") % {"why": error.message}
-        return [Finding(TEXT_LEAK, passed=False, value=None, threshold=SHARE_PER_DIALOGUE, message=message)]
+        return [Finding(TEXT_LEAK, False, None, SHARE_PER_DIALOGUE, "text.none", {"why": error.message})]  # noqa: FBT003
 
 
 def _lines(variants: Sequence[Variant], right: str, wrong: str) -> list[LeakLine]:
@@ -82,17 +79,14 @@ def _judged(desk: Desk, lines: Sequence[LeakLine]) -> Leak | None:
 
 def _finding(leak: Leak | None, lines: int) -> Finding:
     if leak is None:
-        message = _("The judge that reads only the words did not answer for every line.")
-        return Finding(TEXT_LEAK, passed=False, value=None, threshold=SHARE_PER_DIALOGUE, message=message)
+        return Finding(TEXT_LEAK, passed=False, value=None, threshold=SHARE_PER_DIALOGUE, said="text.part")
     passed = leak.share <= SHARE_PER_DIALOGUE
-    said = _("The words of the critical lines leave the delivery open: %(right)d of %(asked)d guesses were right.")
-    if not passed:
-        said = _("The words of the critical lines give the delivery away: %(right)d of %(asked)d guesses were right.")
     return Finding(
         TEXT_LEAK,
         passed=passed,
         value=leak.share,
         threshold=SHARE_PER_DIALOGUE,
-        message=said % {"right": leak.right, "asked": leak.asked},
+        said="text.open" if passed else "text.away",
+        figures={"right": str(leak.right), "asked": str(leak.asked)},
         detail={"right": leak.right, "asked": leak.asked, "lines": lines},
     )

@@ -14,11 +14,11 @@ from django.utils.translation import gettext as _
 from eqstudio.benchmarks.base import Delivery
 from eqstudio.errors import InvalidInput, ProviderError, Retry
 from generation.domain.lifecycle import DialogueState
-from generation.intake import clip_ingest
-from generation.models import Clip, Dialogue, Variant
+from generation.intake import Incoming, clip_keep, clip_prepare
+from generation.models import Clip, Dialogue, ProviderCall, Variant
 from generation.providers import VoiceProvider, VoiceResult, voice_providers
 from generation.services.leases import LEASE, lease_extend, lease_lost, lease_renew
-from generation.services.ledger import Request, call_find, call_make, call_settle, call_spoil, content_hash
+from generation.services.ledger import Request, call_make, call_settle, call_spoil, calls_find, content_hash
 from generation.services.lifecycle import dialogue_move
 from generation.services.scripting import brief_of
 from generation.services.seeds import dialogue_seed
@@ -38,8 +38,10 @@ def clips_synthesize(*, dialogue: Dialogue) -> Dialogue:
         return dialogue
     alias = brief_of(dialogue).voice_provider
     provider = voice_providers.get(alias)()
-    for variant in _silent(dialogue):
-        _speak(dialogue, variant, alias, provider)
+    asked = [(variant, _request(dialogue, variant, alias, provider)) for variant in _silent(dialogue)]
+    paid = calls_find(request for _variant, request in asked)
+    for variant, request in asked:
+        paid[request.hash] = _speak(dialogue, variant, request, provider, paid.get(request.hash))
     return dialogue_move(dialogue=dialogue, to=DialogueState.VOICED, reason=f"voice by {alias}")
 
 
@@ -49,12 +51,13 @@ def _silent(dialogue: Dialogue) -> QuerySet[Variant]:
     return mute.select_related("turn").order_by("turn__position", "uid")
 
 
-def _speak(dialogue: Dialogue, variant: Variant, alias: str, provider: VoiceProvider) -> None:
-    request = _request(dialogue, variant, alias, provider)
-    clip = _kept(request)
-    if clip is not None:
+def _speak(
+    dialogue: Dialogue, variant: Variant, request: Request, provider: VoiceProvider, paid: ProviderCall | None
+) -> ProviderCall:
+    clip = Clip.objects.filter(sha256=paid.result["sha256"]).first() if paid else None
+    if paid is not None and clip is not None:
         _give(variant, clip)
-        return
+        return paid
     lease_renew(dialogue=dialogue)
     delivery = _delivery(dialogue, variant, provider)
     gender, voice = _voice(dialogue, variant, provider)
@@ -69,13 +72,15 @@ def _speak(dialogue: Dialogue, variant: Variant, alias: str, provider: VoiceProv
             seed=request.seed or 0,
         ),
     )
-    clip = _ingest(request, answer, variant, latency_ms)
+    incoming = _prepared(request, answer, variant, latency_ms)
     with transaction.atomic():
+        clip = clip_keep(incoming)
         call = call_settle(request, answer, latency_ms=latency_ms, result=_result(clip, answer))
         _give(variant, clip if call.result["sha256"] == clip.sha256 else Clip.objects.get(sha256=call.result["sha256"]))
         held = lease_extend(dialogue=dialogue, until=timezone.now() + LEASE, progress=True)
     if not held:
         raise lease_lost()
+    return call
 
 
 def _request(dialogue: Dialogue, variant: Variant, alias: str, provider: VoiceProvider) -> Request:
@@ -120,15 +125,9 @@ def _voice(dialogue: Dialogue, variant: Variant, provider: VoiceProvider) -> tup
     return gender, provider.voice_for(gender=gender, language=dialogue.language, index=0)
 
 
-def _kept(request: Request) -> Clip | None:
-    """The clip that this very request was paid for."""
-    call = call_find(request)
-    return Clip.objects.filter(sha256=call.result["sha256"]).first() if call else None
-
-
-def _ingest(request: Request, answer: VoiceResult, variant: Variant, latency_ms: int) -> Clip:
+def _prepared(request: Request, answer: VoiceResult, variant: Variant, latency_ms: int) -> Incoming:
     try:
-        return clip_ingest(data=answer.audio, name=_("speech for line %(line)d") % {"line": variant.turn.position})
+        return clip_prepare(data=answer.audio, name=_("speech for line %(line)d") % {"line": variant.turn.position})
     except InvalidInput as error:
         call_spoil(request, answer, latency_ms=latency_ms, error=error.message)
         raise ProviderError(

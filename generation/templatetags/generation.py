@@ -41,6 +41,12 @@ def check_label(name: str) -> Any:
 
 
 @register.filter
+def found(finding: Any) -> str:
+    """What a check found, in the reader's language."""
+    return words.finding_words(finding.message, finding.detail)
+
+
+@register.filter
 def category_of(dialogue: Any) -> str:
     """The category of a dialogue or brief, in words."""
     return words.category_label(dialogue.benchmark, dialogue.category)

@@ -1,3 +1,4 @@
+import socket
 from datetime import timedelta
 
 import pytest
@@ -11,9 +12,11 @@ from generation.providers.text.fake import FakeText
 from generation.providers.voice.fake import FakeVoice
 from generation.services import (
     dialogue_advance,
+    leases_reclaim,
     provider_check,
     providers_check,
 )
+from generation.services.leases import LEASE, lease_claim
 from tests.generation.pipeline import advance, one_briefed
 
 pytestmark = pytest.mark.django_db
@@ -95,13 +98,42 @@ def test_speech_that_cannot_be_decoded_is_asked_for_again():
     assert dialogue.state == "voiced"
 
 
-def test_a_worker_that_stops_three_times_without_progress_fails_the_dialogue():
+@pytest.mark.parametrize(
+    ("counted", "said"), [({"attempts": 3}, "stopped 3 times in this step"), ({"stops": 6}, "stopped 6 times")]
+)
+def test_a_worker_that_stops_over_and_over_without_progress_fails_the_dialogue(counted, said):
     dialogue = one_briefed()
-    Dialogue.objects.filter(pk=dialogue.pk).update(attempts=3)
+    Dialogue.objects.filter(pk=dialogue.pk).update(**counted)
 
     advance(dialogue)
 
-    assert (dialogue.state, dialogue.error_cause) == ("failed", "worker stopped")
+    assert (dialogue.state, dialogue.error_cause, dialogue.stops) == ("failed", "worker stopped", 0)
+    assert said in dialogue.error
+
+
+def test_killed_workers_use_up_no_attempt_of_the_dialogue():
+    dialogue, now = advance(one_briefed()), timezone.now()
+    for _kill in range(2):
+        lease_claim(dialogue_id=dialogue.pk, now=now)
+        Dialogue.objects.filter(pk=dialogue.pk).update(lease_owner=f"{socket.gethostname()[:60]}:999999999:1:word")
+        leases_reclaim(now=now)
+    for _other_machine_gone in range(2):
+        now += LEASE * 2
+        with time_machine.travel(now, tick=False):
+            lease_claim(dialogue_id=dialogue.pk, now=now)
+    dialogue.refresh_from_db()
+    counted = (dialogue.attempts, dialogue.stops)
+
+    now += LEASE * 2
+    FakeVoice.script.append(Behaviour.STALL)
+    with time_machine.travel(now, tick=False):
+        advance(dialogue, now=now)
+        stalled = (dialogue.state, dialogue.error_cause, dialogue.stops)
+        advance(dialogue, now=now)
+
+    assert counted == (1, 3)
+    assert stalled == ("scripted", "timeout", 4)
+    assert (dialogue.state, dialogue.stops) == ("voiced", 0)
 
 
 def test_a_storage_that_takes_nothing_puts_the_step_off_and_keeps_what_is_there(settings, tmp_path):

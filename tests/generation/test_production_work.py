@@ -1,4 +1,6 @@
+import heapq
 from datetime import timedelta
+from functools import partial
 from threading import Barrier, Thread
 
 import pytest
@@ -11,6 +13,7 @@ from generation import tasks
 from generation.models import Batch, Dialogue, ProviderCall, Variant
 from generation.providers.scripted import Behaviour
 from generation.providers.text.fake import FakeText
+from generation.providers.transcriber.fake import FakeTranscriber
 from generation.providers.voice.fake import FakeVoice
 from generation.selectors import batch_progress, dialogues_due, production_now
 from generation.services import (
@@ -142,10 +145,25 @@ def test_sweep_has_the_name_that_the_schedule_calls(settings):
     assert tasks.production_sweep.name == settings.CELERY_BEAT_SCHEDULE["generation-sweep"]["task"]
 
 
+class Broker:
+    """Holds what was handed out, and gives each queue's lowest number first, then what came first."""
+
+    def __init__(self, monkeypatch):
+        self.waiting = {queue: [] for queue in tasks.STEP_TASKS}
+        monkeypatch.setattr(tasks.transaction, "on_commit", lambda call, **_options: call())
+        for queue, task in tasks.STEP_TASKS.items():
+            monkeypatch.setattr(task, "apply_async", partial(self.put, queue))
+
+    def put(self, queue, arguments, *, priority):
+        heapq.heappush(self.waiting[queue], (priority, len(self.waiting[queue]), *arguments))
+
+    def work(self, queue):
+        _priority, _number, dialogue_id = heapq.heappop(self.waiting[queue])
+        tasks.STEP_TASKS[queue](dialogue_id)
+
+
 def test_sweep_hands_out_a_waiting_dialogue_once_until_the_mark_runs_out(monkeypatch):
-    sent, now = [], timezone.now()
-    monkeypatch.setattr(tasks.dialogue_step_io, "delay", sent.append)
-    monkeypatch.setattr(tasks.transaction, "on_commit", lambda call, **_options: call())
+    broker, now = Broker(monkeypatch), timezone.now()
     dialogue = one_briefed()
 
     tasks.production_sweep()
@@ -153,7 +171,33 @@ def test_sweep_hands_out_a_waiting_dialogue_once_until_the_mark_runs_out(monkeyp
     Dialogue.objects.filter(pk=dialogue.pk).update(lease_until=now - timedelta(seconds=1))
     tasks.production_sweep()
 
-    assert sent == [dialogue.pk, dialogue.pk]
+    assert [dialogue_id for _priority, _number, dialogue_id in broker.waiting["io"]] == [dialogue.pk, dialogue.pk]
+
+
+def test_the_first_dialogue_is_whole_before_the_second_is_spoken(monkeypatch):
+    monkeypatch.setattr(FakeVoice, "queue", "cpu")
+    monkeypatch.setattr(FakeTranscriber, "queue", "cpu")
+    broker = Broker(monkeypatch)
+    batch_of(count=4)
+
+    tasks.production_sweep()
+    while broker.waiting["io"]:
+        broker.work("io")
+    for _step in range(4):
+        broker.work("cpu")
+
+    assert sorted(Dialogue.objects.values_list("state", flat=True)) == ["ready", "ready", "scripted", "scripted"]
+
+
+def test_a_dialogue_under_way_goes_before_one_that_begins_in_its_own_queue(monkeypatch):
+    broker = Broker(monkeypatch)
+    batch_of(count=2)
+
+    tasks.production_sweep()
+    for _step in range(3):
+        broker.work("io")
+
+    assert sorted(Dialogue.objects.values_list("state", flat=True)) == ["briefed", "ready"]
 
 
 def test_no_more_than_a_bounded_number_wait_at_the_broker(monkeypatch):
