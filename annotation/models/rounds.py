@@ -40,6 +40,7 @@ class Round(models.Model):
         default=dict, blank=True, help_text="which dialogues of the corpus, beside benchmark and language"
     )
     state = models.CharField(max_length=8, choices=State.choices, default=State.OPEN)
+    paused_because = models.CharField(max_length=300, blank=True, help_text="what people read while it is paused")
     opens_at = models.DateTimeField(null=True, blank=True)
     closes_at = models.DateTimeField(null=True, blank=True)
     people_per_item = models.PositiveSmallIntegerField(default=3)
@@ -74,6 +75,9 @@ class Round(models.Model):
     exclude_authors = models.BooleanField(default=True)
     exclude_twins = models.BooleanField(default=True)
     quality = models.JSONField(default=dict, blank=True, help_text="gold, training, repeats, checks of judges")
+    items_total = models.PositiveIntegerField(
+        default=0, help_text="items of kind work, kept so that no page counts them"
+    )
     is_demo = models.BooleanField(default=False)
     created = models.DateTimeField(auto_now_add=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
@@ -140,7 +144,8 @@ class RoundItem(models.Model):
             ),
         ]
         indexes: ClassVar = [
-            models.Index(fields=["round", "closed_at"], name="round_item_open"),
+            models.Index(fields=["round", "closed_at", "id"], name="round_item_open"),
+            models.Index(fields=["round", "kind", "closed_at", "disagreement", "shuffle"], name="round_item_doubt"),
             models.Index(fields=["round", "kind", "closed_at", "held", "shuffle"], name="round_item_queue"),
             models.Index(fields=["round", "kind", "category", "closed_at", "shuffle"], name="round_item_balance"),
             models.Index(fields=["twin_key"], name="round_item_twin"),
@@ -193,6 +198,7 @@ class Participation(models.Model):
     note = models.TextField(blank=True, help_text="what a researcher said to the person")
     cursor = models.PositiveIntegerField(default=0, help_text="where in the circle of items the person is")
     done = models.PositiveIntegerField(default=0, help_text="judgements of kind work, late ones included")
+    answered = models.PositiveIntegerField(default=0, help_text="what the person is told: every kind but training")
     since_gold = models.PositiveIntegerField(default=0)
     since_repeat = models.PositiveIntegerField(default=0)
     day = models.DateField(null=True, blank=True)

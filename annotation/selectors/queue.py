@@ -2,22 +2,44 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Any
 
-from django.db.models import Count, Min, Q
+from django.db.models import Sum
 from django.utils import timezone
 
-from annotation.models import Assignment, Round, RoundItem
+from annotation.models import Assignment, Kind, Participation, Round
+from annotation.selectors.candidates import barred_items, candidates
 from eqstudio.models import User
 
 State = Assignment.State
+RESERVED_LOOKED_AT = 200
+_OPENING = {Participation.State.TRAINING: "training", Participation.State.QUALIFYING: "qualifying"}
+_STOPPED = {Participation.State.PAUSED: "person_paused", Participation.State.NOT_QUALIFIED: "not_qualified"}
+
+
+@dataclass(frozen=True)
+class Obstacle:
+    """Why a person gets nothing new: a kind of QueueState with what belongs to it."""
+
+    kind: str
+    until: datetime | None = None
+    reason: str = ""
+    evidence: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class QueueState:
-    """``kind`` is work, reserved (others hold what is left, ``until`` the first of them may be free), done, paused or
-    closed. ``today`` counts in all rounds, since local midnight.
+    """``kind`` is work, training or qualifying (there is something to do), reserved (others hold what is left, or the
+    person has just skipped it; ``until`` the first of it may be free), done, paused (``reason`` as the researcher gave
+    it), closed, not_open (``until``), limit_person, limit_day (``until`` local midnight), sitting_break (``until``),
+    person_paused (``reason``, ``evidence``), not_qualified, or not_eligible (``reason`` skill, language or invited;
+    ``evidence`` names what is missing).
+
+    ``done_by_me``, ``total`` and ``today`` (in all rounds, since local midnight) count everything but training, so that
+    they tell nothing of an item's kind.
     """
 
     kind: str
@@ -25,45 +47,147 @@ class QueueState:
     done_by_me: int
     total: int
     today: int
+    reason: str = ""
+    evidence: Mapping[str, Any] = field(default_factory=dict)
 
 
-def queue_state(*, round: Round, annotator: User, now: datetime) -> QueueState:  # noqa: A002 -- the word of the domain
-    """How the round stands for one person; leases that are over count as free. A handful of queries."""
-    mine = Assignment.objects.filter(annotator=annotator)
-    midnight = timezone.localtime(now).replace(hour=0, minute=0, second=0, microsecond=0)
-    kind, until = _kind(round, annotator, now)
+def participation_find(*, round: Round, annotator: User) -> Participation | None:  # noqa: A002 -- the word of the domain
+    """The person's place in the round, if they have one yet."""
+    return Participation.objects.filter(round=round, annotator=annotator).first()
+
+
+def queue_state(
+    *,
+    round: Round,  # noqa: A002
+    annotator: User,
+    now: datetime,
+    lease: Assignment | None = None,
+    participation: Participation | None = None,
+) -> QueueState:
+    """How the round stands for one person; leases that are over count as free. A handful of queries, whatever its size.
+
+    A caller that has the person's lease or place in the round hands them in and saves the look.
+    """
+    found = participation or participation_find(round=round, annotator=annotator)
+    stand = found or Participation(round=round, annotator=annotator)
+    obstacle = obstacle_of(round=round, annotator=annotator, participation=found, now=now)
+    if obstacle is None and lease is None and not _holds(round, annotator, now):
+        obstacle = _nothing_left(round, annotator, stand, now)
+    told = obstacle or Obstacle(_OPENING.get(Participation.State(stand.state), "work"))
+    today = Participation.objects.filter(annotator=annotator, day=timezone.localdate(now)).aggregate(n=Sum("day_done"))
     return QueueState(
-        kind=kind,
-        until=until,
-        done_by_me=mine.filter(item__round=round, state__in=[State.SUBMITTED, State.LATE]).count(),
-        total=round.items.count(),
-        today=mine.filter(state__in=[State.SUBMITTED, State.LATE], ended_at__gte=midnight).count(),
+        kind=told.kind,
+        until=told.until,
+        reason=told.reason,
+        evidence=told.evidence,
+        done_by_me=stand.answered,
+        total=max(round.items_total, stand.answered),
+        today=today["n"] or 0,
     )
 
 
-def _kind(round_: Round, annotator: User, now: datetime) -> tuple[str, datetime | None]:
-    if round_.state != Round.State.OPEN:
-        return round_.state, None
-    mine = Assignment.objects.filter(annotator=annotator, item__round=round_)
-    if mine.filter(state=State.ACTIVE, lease_until__gt=now).exists():
-        return "work", None
-    answered = mine.filter(state__in=[State.SUBMITTED, State.LATE]).values("item_id")
+def obstacle_of(
+    *,
+    round: Round,  # noqa: A002 -- the word of the domain
+    annotator: User,
+    participation: Participation | None,
+    now: datetime,
+) -> Obstacle | None:
+    """What keeps a person from being given anything new in a round, whatever is left in it; None when nothing does.
+
+    No query. Someone without a place in the round (``participation`` None) is new to it.
+    """
+    return (
+        _of_round(round, now)
+        or _of_person(round, annotator, participation)
+        or (None if participation is None else _of_limits(round, participation, now))
+    )
+
+
+def _of_round(round_: Round, now: datetime) -> Obstacle | None:
+    if round_.state == Round.State.PAUSED:
+        return Obstacle("paused", reason=round_.paused_because)
+    if round_.state == Round.State.CLOSED or (round_.closes_at and round_.closes_at <= now):
+        return Obstacle("closed")
+    if round_.opens_at and round_.opens_at > now:
+        return Obstacle("not_open", until=round_.opens_at)
+    return None
+
+
+def _of_person(round_: Round, annotator: User, participation: Participation | None) -> Obstacle | None:
+    if participation is None and round_.invited_only:
+        return Obstacle("not_eligible", reason="invited")
+    missing = sorted(set(round_.skills_needed) - set(annotator.skills))
+    if missing:
+        return Obstacle("not_eligible", reason="skill", evidence={"skills": missing})
+    speaks = not round_.language or round_.language in annotator.speaks
+    if round_.language_needed and not (annotator.speaks and speaks):
+        return Obstacle("not_eligible", reason="language", evidence={"language": round_.language})
+    kind = None if participation is None else _STOPPED.get(Participation.State(participation.state))
+    if participation is None or kind is None:
+        return None
+    return Obstacle(kind, reason=participation.reason, evidence=participation.evidence)
+
+
+def _of_limits(round_: Round, stand: Participation, now: datetime) -> Obstacle | None:
+    if round_.items_per_person is not None and stand.done >= round_.items_per_person:
+        return Obstacle("limit_person")
+    today = stand.day == timezone.localdate(now)
+    if round_.items_per_day is not None and today and stand.day_done >= round_.items_per_day:
+        return Obstacle("limit_day", until=_midnight_after(now))
+    pause = timedelta(minutes=round_.sitting_break_minutes)
+    full = round_.items_per_sitting is not None and stand.sitting_done >= round_.items_per_sitting
+    if full and stand.last_at is not None and now < stand.last_at + pause:
+        return Obstacle("sitting_break", until=stand.last_at + pause)
+    return None
+
+
+def _midnight_after(now: datetime) -> datetime:
+    tomorrow = timezone.localdate(now) + timedelta(days=1)
+    return timezone.make_aware(datetime(tomorrow.year, tomorrow.month, tomorrow.day))  # noqa: DTZ001 -- made aware here
+
+
+def _holds(round_: Round, annotator: User, now: datetime) -> bool:
+    mine = Assignment.objects.filter(annotator=annotator, state=State.ACTIVE, lease_until__gt=now)
+    return mine.filter(item__round=round_).exists()
+
+
+def _nothing_left(round_: Round, annotator: User, stand: Participation, now: datetime) -> Obstacle | None:
+    """None when there is an item to give; else reserved or done."""
+    if stand.state in _OPENING:
+        return None
+    if next(candidates(round=round_, annotator=annotator, participation=stand, now=now), None) is not None:
+        return None
+    times = [*_freed_by_others(round_, annotator, now), *_back_again(round_, annotator, now)]
+    if not times:
+        return Obstacle("done")
+    return None if min(times) <= now else Obstacle("reserved", until=min(times))
+
+
+def _freed_by_others(round_: Round, annotator: User, now: datetime) -> Iterator[datetime]:
+    """When the leases of others end on items that the person could have."""
+    leases = Assignment.objects.filter(item__round=round_, item__closed_at=None, kind=Kind.WORK, state=State.ACTIVE)
+    if round_.exclude_authors:
+        leases = leases.exclude(item__author=annotator)
+    if round_.language_needed:
+        leases = leases.filter(item__language__in=annotator.speaks)
+    rows = dict(
+        leases.exclude(annotator=annotator)
+        .order_by("-lease_until")
+        .values_list("item_id", "lease_until")[:RESERVED_LOOKED_AT]
+    )
+    barred = set(barred_items(round=round_, annotator=annotator, items=list(rows), now=now))
+    return (until for item, until in rows.items() if item not in barred)
+
+
+def _back_again(round_: Round, annotator: User, now: datetime) -> Iterator[datetime]:
+    """When what the person has skipped for themselves comes back."""
     cool_down = timedelta(minutes=round_.lease_minutes)
-    skipped = mine.filter(state=State.RELEASED, ended_at__gt=now - cool_down)
-    leased = Q(assignments__state=State.ACTIVE, assignments__lease_until__gt=now)
-    left = RoundItem.objects.filter(round=round_, closed_at=None).exclude(pk__in=answered)
-    left = left.annotate(taken=Count("assignments", filter=leased | Q(assignments__state=State.SUBMITTED)))
-    if left.filter(taken__lt=round_.people_per_item).exclude(pk__in=skipped.values("item_id")).exists():
-        return "work", None
-    open_again = [
-        Assignment.objects.filter(item__in=left, state=State.ACTIVE, lease_until__gt=now).aggregate(
-            at=Min("lease_until")
-        )["at"],
-        _plus(skipped.filter(item__closed_at=None).aggregate(at=Min("ended_at"))["at"], cool_down),
-    ]
-    times = [at for at in open_again if at is not None]
-    return ("reserved", min(times)) if times else ("done", None)
-
-
-def _plus(at: datetime | None, length: timedelta) -> datetime | None:
-    return None if at is None else at + length
+    skipped = Assignment.objects.filter(
+        annotator=annotator,
+        state=State.RELEASED,
+        ended_at__gt=now - cool_down,
+        item__round=round_,
+        item__closed_at=None,
+    ).exclude(skip__in=[Assignment.Skip.OTHERS, Assignment.Skip.UNJUDGEABLE])
+    return (ended + cool_down for ended in skipped.values_list("ended_at", flat=True) if ended is not None)

@@ -5,13 +5,16 @@ from annotation.services.assignments import (
     assignment_next,
     assignment_release,
     assignments_expire,
+    assignments_leave,
     draft_save,
 )
+from annotation.services.claims import items_drifted, items_recount
 from annotation.services.exports import export_request, export_write, exports_due, split_export
+from annotation.services.guidelines import example_add, example_remove
 from annotation.services.imports import ratings_import
 from annotation.services.items import item_adjudicate, item_close
 from annotation.services.judgements import grade_submit, judgement_retract
-from annotation.services.rounds import round_create, round_set_state, round_top_up
+from annotation.services.rounds import round_create, round_set_state, round_top_up, round_update
 from annotation.services.splits import split_freeze
 
 __all__ = [
@@ -19,18 +22,24 @@ __all__ = [
     "assignment_next",
     "assignment_release",
     "assignments_expire",
+    "assignments_leave",
     "draft_save",
+    "example_add",
+    "example_remove",
     "export_request",
     "export_write",
     "exports_due",
     "grade_submit",
     "item_adjudicate",
     "item_close",
+    "items_drifted",
+    "items_recount",
     "judgement_retract",
     "ratings_import",
     "round_create",
     "round_set_state",
     "round_top_up",
+    "round_update",
     "split_export",
     "split_freeze",
 ]

@@ -1,4 +1,4 @@
-"""Leases: claimed by INSERT under the unique constraints, so no race hands out more than was asked for."""
+"""Leases: handed out, prolonged, given back and ended."""
 
 from __future__ import annotations
 
@@ -7,148 +7,248 @@ from collections import defaultdict
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import IntegrityError, transaction
-from django.db.models import Count, Q
+from django.db import transaction
+from django.db.models import Case, Count, F, Q, Value, When
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotation.domain.assignment import Candidate, rank, shown_order
-from annotation.models import Assignment, Round, RoundItem
+from annotation.domain.assignment import cursor_after, shown_order
+from annotation.models import Assignment, Kind, Participation, Round, RoundItem
+from annotation.selectors.candidates import person_start
+from annotation.selectors.queue import obstacle_of, participation_find
+from annotation.services.claims import item_claim, place_give, place_take, slot_free
+from annotation.services.items import item_set_aside
+from annotation.services.participations import participation_get, special_next
 from eqstudio.errors import Conflict, InvalidInput
 from eqstudio.events import event_record
 from eqstudio.models import User
 from generation.models import Variant
 
-State = Assignment.State
+State, Skip = Assignment.State, Assignment.Skip
 DRAFT_LIMIT = 64 * 1024
+EXPIRE_CHUNK = 200
+UNJUDGEABLE_NEEDS = 2
+"""So many people who say that an item cannot be judged set it aside; fewer where fewer were asked."""
 
 
 def assignments_expire(*, now: datetime, round: Round | None = None) -> int:  # noqa: A002 -- the word of the domain
-    """End every active lease whose time is over, by one conditional UPDATE; drafts stay. Returns how many ended."""
+    """End every active lease whose time is over and give its place back; drafts stay. Returns how many ended.
+
+    Each in a transaction of its own: the item is locked first, and a lease that was prolonged meanwhile goes on.
+    """
     due = Assignment.objects.filter(state=State.ACTIVE, lease_until__lte=now)
     if round is not None:
         due = due.filter(item__round=round)
-    return due.update(state=State.EXPIRED, ended_at=now)
+    ended = 0
+    while rows := list(due.order_by("item_id").values_list("pk", "item_id", "kind")[:EXPIRE_CHUNK]):
+        before = ended
+        for pk, item_id, kind in rows:
+            ended += _end(pk, item_id, kind, due=due, state=State.EXPIRED, ended_at=now)
+        if ended == before:
+            break
+    return ended
 
 
 @transaction.atomic
+def _end(pk: int, item_id: int, kind: str, *, due: Any, **values: Any) -> bool:
+    """End one lease of ``due`` under the lock of its item; False when it is no longer among them."""
+    RoundItem.objects.select_for_update().only("pk").get(pk=item_id)
+    changed = due.filter(pk=pk).update(**values)
+    if changed and kind == Kind.WORK:
+        place_give(item_id=item_id)
+    return bool(changed)
+
+
 def assignment_next(*, round: Round, annotator: User, now: datetime) -> Assignment | None:  # noqa: A002
     """The person's active lease in this round, or a new one on the item that ranks first; None when there is nothing.
 
-    Ends leases that are over, locks the person's own row (two tabs get the same lease), then tries to INSERT a lease on
-    one candidate after another: the constraints on (item, slot) and (item, annotator) decide who was first. A draft left
-    on the item by the same person comes back with it.
+    Ends leases that are over, each by itself; then, in one transaction, locks the person's row (two tabs get the same
+    lease), asks whether a training, gold or repeated item is due, and else claims a place on an item. A draft left on the
+    item by the same person comes back with it. Writes no Event: the row is the record.
     """
     assignments_expire(now=now, round=round)
-    User.objects.select_for_update(no_key=True).only("pk").get(pk=annotator.pk)
-    mine = _active(round, annotator)
-    if mine is not None or round.state != Round.State.OPEN:
-        return mine
-    lost: set[str] = set()
-    while candidates := [
-        found for found in candidates_for(round=round, annotator=annotator, now=now) if found.key not in lost
-    ]:
-        for candidate in rank(candidates, order=round.order, person_seed=f"{round.seed}:{annotator.uid}"):
-            lease = _claim(round, annotator, candidate, now)
-            if lease is not None:
-                return lease
-            lost.add(candidate.key)
-    return None
+    with transaction.atomic():
+        User.objects.select_for_update(no_key=True).only("pk").get(pk=annotator.pk)
+        mine = _active(round, annotator)
+        if mine is not None:
+            return mine
+        stand = participation_find(round=round, annotator=annotator)
+        if obstacle_of(round=round, annotator=annotator, participation=stand, now=now) is not None:
+            return None
+        stand = participation_get(round=round, annotator=annotator)
+        if obstacle_of(round=round, annotator=annotator, participation=stand, now=now) is not None:
+            return None
+        special = special_next(participation=stand, now=now)
+        if special is not None:
+            return _lease_make(round, annotator, special[0].pk, special[1], now)
+        if stand.state in {Participation.State.TRAINING, Participation.State.QUALIFYING}:
+            return None
+        return _work_next(round, annotator, stand, now)
 
 
 def _active(round_: Round, annotator: User) -> Assignment | None:
     mine = Assignment.objects.filter(item__round=round_, annotator=annotator, state=State.ACTIVE)
-    return mine.select_related("item__dialogue", "item__round").first()
+    found = mine.select_related("item__dialogue").first()
+    if found is not None:
+        found.item.round, found.annotator = round_, annotator
+    return found
 
 
-def candidates_for(*, round: Round, annotator: User, now: datetime) -> list[Candidate]:  # noqa: A002
-    """Open items with room that the person has neither judged nor just skipped. Three plain queries, because counting by
-    join costs twice as much on a round of ten thousand items.
-    """
-    cool_down = now - timedelta(minutes=round.lease_minutes)
-    seen = Q(state__in=[State.ACTIVE, State.SUBMITTED, State.LATE]) | Q(state=State.RELEASED, ended_at__gt=cool_down)
-    mine = set(
-        Assignment.objects.filter(seen, annotator=annotator, item__round=round).values_list("item_id", flat=True)
+def _work_next(round_: Round, annotator: User, stand: Participation, now: datetime) -> Assignment | None:
+    found = item_claim(round=round_, annotator=annotator, participation=stand, now=now)
+    if found is None:
+        return None
+    lease = _lease_make(round_, annotator, found.pk, Kind.WORK, now)
+    start = person_start(round=round_, annotator=annotator)
+    cursor = cursor_after(round_.order, start=start, place=found.shuffle, pk=found.pk)
+    Participation.objects.filter(pk=stand.pk).update(cursor=cursor)
+    return lease
+
+
+def _lease_make(round_: Round, annotator: User, item_id: int, kind: Kind, now: datetime) -> Assignment:
+    """Insert the lease. One of kind work has its place already; the others hold none and are numbered by themselves."""
+    item = RoundItem.objects.select_related("dialogue").get(pk=item_id)
+    item.round = round_
+    others = item.assignments.filter(annotator=annotator, kind=kind)
+    ended = others.filter(state__in=[State.EXPIRED, State.RELEASED]).exclude(draft={}).order_by("-pk")
+    return Assignment.objects.create(
+        item=item,
+        annotator=annotator,
+        kind=kind,
+        slot=slot_free(item_id=item_id) if kind == Kind.WORK else item.assignments.filter(kind=kind).count(),
+        lease_until=now + timedelta(minutes=round_.lease_minutes),
+        shown=_shown(round_, annotator, item, kind),
+        draft=ended.values_list("draft", flat=True).first() or {},
     )
-    holding = Assignment.objects.filter(item__round=round, item__closed_at=None, state__in=Assignment.HOLDING)
-    held = dict(holding.order_by().values_list("item_id").annotate(number=Count("pk")))
-    rows = RoundItem.objects.filter(round=round, closed_at=None).order_by().values_list("uid", "pk")
-    return [
-        Candidate(key=key, position=pk, held=held.get(pk, 0))
-        for key, pk in rows.iterator(chunk_size=5_000)
-        if pk not in mine and held.get(pk, 0) < round.people_per_item
-    ]
 
 
-def free_slots(*, item: RoundItem, people: int) -> list[int]:
-    """Slots of an item that no active or submitted lease holds."""
-    held = set(item.assignments.filter(state__in=Assignment.HOLDING).values_list("slot", flat=True))
-    return [slot for slot in range(people) if slot not in held]
-
-
-def _claim(round_: Round, annotator: User, candidate: Candidate, now: datetime) -> Assignment | None:
-    item = RoundItem.objects.select_related("dialogue").get(pk=candidate.position)
-    shown = _shown(round_, annotator, item)
-    earlier = item.assignments.filter(annotator=annotator).exclude(draft={}).order_by("-pk").first()
-    for slot in free_slots(item=item, people=round_.people_per_item):
-        try:
-            with transaction.atomic():
-                lease = Assignment.objects.create(
-                    item=item,
-                    annotator=annotator,
-                    slot=slot,
-                    lease_until=now + timedelta(minutes=round_.lease_minutes),
-                    shown=shown,
-                    draft=earlier.draft if earlier else {},
-                )
-        except IntegrityError:
-            continue
-        lease.item.round = round_
-        return lease
-    return None
-
-
-def _shown(round_: Round, annotator: User, item: RoundItem) -> dict[str, list[str]]:
+def _shown(round_: Round, annotator: User, item: RoundItem, kind: Kind) -> dict[str, list[str]]:
+    """A stored order of the person's own; another one when an item is asked again, so that no place is remembered."""
     by_position: dict[int, list[str]] = defaultdict(list)
     rows = Variant.objects.filter(turn__dialogue_id=item.dialogue_id).values_list("turn__position", "uid")
     for position, uid in rows:
         by_position[position].append(uid)
-    return shown_order(by_position, seed=f"{round_.seed}:{annotator.uid}:{item.uid}")
+    again = ":again" if kind == Kind.REPEAT else ""
+    return shown_order(by_position, seed=f"{round_.seed}:{annotator.uid}:{item.uid}{again}")
 
 
 @transaction.atomic
 def assignment_extend(*, assignment: Assignment, now: datetime) -> Assignment:
-    """Prolong a lease by the round's minutes. One that has ended comes back if its slot is still free (a laptop that
-    slept); Conflict when somebody else has it, and then the answer can still be submitted and is kept.
+    """Prolong a lease by the round's minutes. One that has ended comes back if its item still has a place (a laptop that
+    slept) and the person holds nothing else in the round; else Conflict, and then the answer can still be submitted and is
+    kept.
     """
     until = now + timedelta(minutes=assignment.item.round.lease_minutes)
     row = Assignment.objects.filter(pk=assignment.pk)
-    changed = row.filter(state=State.ACTIVE).update(lease_until=until)
-    if not changed and not assignment.item.closed_at:
-        try:
-            with transaction.atomic():
-                changed = row.filter(state=State.EXPIRED).update(state=State.ACTIVE, lease_until=until, ended_at=None)
-        except IntegrityError:
-            changed = 0
-    if not changed:
+    if not row.filter(state=State.ACTIVE).update(lease_until=until) and not _revive(assignment, until):
         raise Conflict(_("The reservation has ended. Your answer is kept, also when you submit it now."))
-    assignment.refresh_from_db(fields=["state", "lease_until", "ended_at"])
+    assignment.refresh_from_db(fields=["state", "slot", "lease_until", "ended_at"])
     return assignment
+
+
+def _revive(assignment: Assignment, until: datetime) -> bool:
+    User.objects.select_for_update(no_key=True).only("pk").get(pk=assignment.annotator_id)
+    expired = Assignment.objects.filter(pk=assignment.pk, state=State.EXPIRED)
+    if _active(assignment.item.round, assignment.annotator) is not None or not expired.exists():
+        return False
+    work = assignment.kind == Kind.WORK
+    if work and not place_take(item_id=assignment.item_id):
+        return False
+    slot = slot_free(item_id=assignment.item_id) if work else assignment.slot
+    if expired.update(state=State.ACTIVE, slot=slot, lease_until=until, ended_at=None):
+        return True
+    if work:
+        place_give(item_id=assignment.item_id)
+    return False
 
 
 @transaction.atomic
-def assignment_release(*, assignment: Assignment, now: datetime, reason: str = "") -> Assignment:
-    """Give an item back (skip): its slot is free at once, the draft stays, and the person is not offered it again before
-    the length of a lease has passed. Writes one Event; releasing what is no longer active changes nothing.
+def assignment_release(
+    *, assignment: Assignment, now: datetime, skip: str = Skip.ME.value, reason: str = ""
+) -> Assignment:
+    """Give an item back; its place is free at once and the draft stays. Writes one Event; releasing what is no longer
+    active changes nothing.
+
+    ``skip`` says where it goes: ``me`` comes back to the person after the length of a lease and behind what they have not
+    seen, ``others`` never comes back to them, ``unjudgeable`` neither and needs a reason (InvalidInput). When two people,
+    or the only one asked, say that an item cannot be judged, it goes to an expert.
     """
-    changed = Assignment.objects.filter(pk=assignment.pk, state=State.ACTIVE).update(
-        state=State.RELEASED, ended_at=now, reason=reason[:200]
-    )
-    if changed:
+    if skip not in Skip.values:
+        raise InvalidInput(_("Say who should have it: me, others, or unjudgeable."), field="skip")
+    reason = reason.strip()[:200]
+    if skip == Skip.UNJUDGEABLE and not reason:
+        raise InvalidInput(_("Say why this cannot be judged."), field="reason")
+    active = Assignment.objects.filter(pk=assignment.pk, state=State.ACTIVE)
+    values = {"state": State.RELEASED, "ended_at": now, "skip": skip, "reason": reason}
+    if _end(assignment.pk, assignment.item_id, assignment.kind, due=active, **values):
+        item = assignment.item
         event_record(
-            actor=assignment.annotator, verb="released", entity=assignment, item=assignment.item.uid, reason=reason
+            actor=assignment.annotator, verb="released", entity=assignment, item=item.uid, skip=skip, reason=reason
         )
-    assignment.refresh_from_db(fields=["state", "ended_at", "reason"])
+        if skip == Skip.UNJUDGEABLE and assignment.kind == Kind.WORK:
+            _set_aside_maybe(item, reason, now)
+    assignment.refresh_from_db(fields=["state", "ended_at", "skip", "reason"])
     return assignment
+
+
+def _set_aside_maybe(item: RoundItem, reason: str, now: datetime) -> None:
+    said = Assignment.objects.filter(item=item, kind=Kind.WORK, skip=Skip.UNJUDGEABLE)
+    people = said.aggregate(n=Count("annotator", distinct=True))["n"]
+    item.refresh_from_db(fields=["wanted", "closed_at"])
+    if item.closed_at is None and people >= min(UNJUDGEABLE_NEEDS, item.wanted):
+        item_set_aside(item=item, reason=reason, now=now)
+
+
+def assignments_leave(*, annotator: User, now: datetime, round: Round) -> int:  # noqa: A002
+    """Give back what a person holds in a round because they go away; it may come to them again at once. Returns how many."""
+    held = Assignment.objects.filter(annotator=annotator, item__round=round, state=State.ACTIVE)
+    return sum(
+        _end(pk, item_id, kind, due=held, state=State.EXPIRED, ended_at=now)
+        for pk, item_id, kind in held.values_list("pk", "item_id", "kind")
+    )
+
+
+def lease_late(*, assignment: Assignment, now: datetime) -> bool:
+    """Take up a lease that has ended, because its answer came after all: True when it counts.
+
+    The caller holds the item's row. A newer lease of the person on the item is ended, for this answer stands for it. One of
+    kind work takes a place if the item has one and is open, else it becomes late.
+    """
+    newer = Assignment.objects.filter(
+        item_id=assignment.item_id, annotator_id=assignment.annotator_id, kind=assignment.kind, state=State.ACTIVE
+    )
+    work = assignment.kind == Kind.WORK
+    if newer.update(state=State.EXPIRED, ended_at=now) and work:
+        place_give(item_id=assignment.item_id)
+    row = Assignment.objects.filter(pk=assignment.pk, state__in=[State.EXPIRED, State.RELEASED])
+    again = Q(item_id=assignment.item_id, annotator_id=assignment.annotator_id, kind=assignment.kind)
+    answered = Assignment.objects.filter(again, state=State.SUBMITTED).exists()
+    if answered or (work and not place_take(item_id=assignment.item_id)):
+        row.update(state=State.LATE, ended_at=now)
+        return False
+    slot = slot_free(item_id=assignment.item_id) if work else assignment.slot
+    if not row.update(state=State.SUBMITTED, slot=slot, ended_at=now) and work:
+        place_give(item_id=assignment.item_id)
+    return True
+
+
+def participation_counted(*, participation: Participation, now: datetime, kind: str = Kind.WORK) -> None:
+    """Count one answer of a person: called once for each lease that is submitted, late ones included. One UPDATE.
+
+    ``done`` counts kind work alone; training counts nowhere but in the sitting's clock.
+    """
+    today = timezone.localdate(now)
+    shown = 0 if kind == Kind.TRAINING else 1
+    pause = timedelta(minutes=participation.round.sitting_break_minutes)
+    sits = Q(last_at__gt=now - pause)
+    Participation.objects.filter(pk=participation.pk).update(
+        done=F("done") + (kind == Kind.WORK),
+        answered=F("answered") + shown,
+        day_done=Case(When(day=today, then=F("day_done") + shown), default=Value(shown)),
+        sitting_done=Case(When(sits, then=F("sitting_done") + shown), default=Value(shown)),
+        day=today,
+        last_at=now,
+    )
 
 
 def draft_save(*, assignment: Assignment, draft: dict[str, Any]) -> Assignment:

@@ -47,6 +47,17 @@ def item_close(*, item: RoundItem, now: datetime) -> RoundItem:
 
 
 @transaction.atomic
+def item_set_aside(*, item: RoundItem, reason: str, now: datetime) -> RoundItem:
+    """Close an item that people say cannot be judged as disputed, its dialogue too, for an expert to decide. One Event."""
+    if RoundItem.objects.filter(pk=item.pk, closed_at=None).update(closed_at=now, outcome=Outcome.DISPUTED.value):
+        dialogue = Dialogue.objects.get(pk=item.dialogue_id)
+        dialogue_move(dialogue=dialogue, to=DialogueState.DISPUTED, reason=reason)
+        event_record(actor=None, verb="set aside", entity=item, reason=reason)
+    item.refresh_from_db(fields=["closed_at", "outcome"])
+    return item
+
+
+@transaction.atomic
 def item_reopen(*, item: RoundItem, actor: User | None, reason: str) -> RoundItem:
     """Open a closed item again, its dialogue back in review, with one Event; an open one stays as it is.
 

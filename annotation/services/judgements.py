@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotation.domain.gate import heard_share, intervals_check
 from annotation.models import Assignment, Grade, Judgement, Kind, RoundItem
 from annotation.selectors.judgements import RequiredClip, required_clips
-from annotation.services.assignments import free_slots
+from annotation.services.assignments import lease_late, participation_counted
 from annotation.services.items import item_close, item_reopen
 from annotation.services.participations import judgement_checked, participation_get
 from eqstudio.benchmarks import benchmark_get
@@ -82,7 +82,7 @@ def grade_submit(
         comment=comment,
         active_ms=min(max(0, int(active_ms)), LONGEST_MS),
     )
-    late = _lease_take(assignment, item, now)
+    late = _lease_take(assignment, now)
     judgement = _insert(assignment, item, client_key, answer, late=late)
     event_record(
         actor=assignment.annotator,
@@ -95,6 +95,8 @@ def grade_submit(
     if _counts(assignment):
         item_close(item=item, now=now)
     participation = participation_get(round=item.round, annotator=assignment.annotator)
+    if not assignment.judgements.exclude(pk=judgement.pk).exists():
+        participation_counted(participation=participation, now=now, kind=assignment.kind)
     judgement_checked(judgement=judgement, participation=participation, now=now)
     return judgement
 
@@ -110,7 +112,7 @@ def _replayed(assignment: Assignment, client_key: str) -> Judgement | None:
     return found
 
 
-def _lease_take(assignment: Assignment, item: RoundItem, now: datetime) -> bool:
+def _lease_take(assignment: Assignment, now: datetime) -> bool:
     """Turn the lease into a submitted one, or a late one when its slot is gone. True when the answer came late."""
     row = Assignment.objects.filter(pk=assignment.pk)
     assignment.refresh_from_db(fields=["state", "lease_until", "slot"])
@@ -118,27 +120,9 @@ def _lease_take(assignment: Assignment, item: RoundItem, now: datetime) -> bool:
     if not row.filter(state=State.ACTIVE).update(state=State.SUBMITTED, ended_at=now):
         if assignment.state in (State.SUBMITTED, State.LATE):
             raise Conflict(_("You have judged this item already. Take that judgement back first to change it."))
-        _late_take(assignment, item, now)
+        lease_late(assignment=assignment, now=now)
     assignment.refresh_from_db(fields=["state", "slot", "ended_at"])
     return not in_time
-
-
-def _late_take(assignment: Assignment, item: RoundItem, now: datetime) -> None:
-    """Take any slot that is free; without one the lease is late. A newer lease of the same person on the item is ended,
-    because this answer stands for it.
-    """
-    Assignment.objects.filter(item=item, annotator_id=assignment.annotator_id, state=State.ACTIVE).update(
-        state=State.EXPIRED, ended_at=now
-    )
-    row = Assignment.objects.filter(pk=assignment.pk, state__in=[State.EXPIRED, State.RELEASED])
-    for slot in free_slots(item=item, people=item.round.people_per_item):
-        try:
-            with transaction.atomic():
-                if row.update(state=State.SUBMITTED, slot=slot, ended_at=now):
-                    return
-        except IntegrityError:
-            continue
-    row.update(state=State.LATE, ended_at=now)
 
 
 def _insert(assignment: Assignment, item: RoundItem, client_key: str, answer: _Answer, *, late: bool) -> Judgement:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from datetime import datetime
+from typing import Any, TypedDict, Unpack
 
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
+from django.db.models import F
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotation.domain.assignment import ORDERS, shuffle_place
-from annotation.models import Round, RoundItem
+from annotation.domain.round_query import RoundQuery
+from annotation.domain.round_rules import GRADE_RULES, VERDICT_RULES, questions_check, skills_check
+from annotation.models import Kind, Participation, Round, RoundItem
+from annotation.selectors.fitting import dialogues_for_round
+from annotation.services.items import item_close
 from eqstudio.benchmarks import benchmark_get
 from eqstudio.errors import Conflict, InvalidInput, UnknownAlias
 from eqstudio.events import event_record
@@ -19,62 +26,111 @@ from generation.domain.lifecycle import DialogueState
 from generation.models import Corpus, Dialogue
 from generation.services import dialogue_move
 
+CHUNK = 200
+
+
+class RoundRules(TypedDict, total=False):
+    """What a researcher decides about a round; the fields of ``Round`` say what each means."""
+
+    name: str
+    query: dict[str, Any]
+    opens_at: datetime | None
+    closes_at: datetime | None
+    people_per_item: int
+    people_at_most: int | None
+    agree_needed: int
+    rule: str
+    grade_rule: str
+    gate_share: float
+    lease_minutes: int
+    undo_seconds: int
+    show_transcript: bool
+    show_feedback: bool
+    questions: dict[str, Any]
+    guidelines: str
+    rubric_language: str
+    order: str
+    items_per_person: int | None
+    items_per_day: int | None
+    items_per_sitting: int | None
+    sitting_break_minutes: int
+    invited_only: bool
+    skills_needed: list[str]
+    language_needed: bool
+    exclude_authors: bool
+    exclude_twins: bool
+    quality: dict[str, Any]
+
 
 def round_create(
     *,
-    name: str,
     corpus: Corpus | None,
     actor: User | None = None,
     benchmark: str = "",
     language: str = "",
-    people_per_item: int = 3,
-    agree_needed: int = 2,
-    gate_share: float = 0.9,
-    guidelines: str = "",
     seed: int = 0,
     is_demo: bool = False,
-    order: str = "fewest_first",
-    lease_minutes: int = 20,
-    undo_seconds: int = 300,
-    show_transcript: bool = True,
+    **rules: Unpack[RoundRules],
 ) -> Round:
     """Make an open round without items and write one Event; ``round_top_up`` fills it.
 
     InvalidInput names the field that is wrong, Conflict a name that is taken. The rubric version is the benchmark's.
     """
-    if order not in ORDERS:
-        raise UnknownAlias(kind="order", alias=order, known=sorted(ORDERS))
     new = Round(
-        name=name,
         corpus=corpus,
         benchmark=benchmark,
         language=language,
-        people_per_item=people_per_item,
-        agree_needed=agree_needed,
-        gate_share=gate_share,
-        guidelines=guidelines,
         seed=seed,
         is_demo=is_demo,
-        order=order,
-        lease_minutes=lease_minutes,
-        undo_seconds=undo_seconds,
-        show_transcript=show_transcript,
         rubric_version=benchmark_get(benchmark).version if benchmark else "",
         created_by=actor,
+        **rules,
     )
     _check(new)
     try:
         with transaction.atomic():
             new.save()
-            event_record(actor=actor, verb="created", entity=new, name=name)
+            event_record(actor=actor, verb="created", entity=new, name=new.name)
     except IntegrityError as error:
-        raise Conflict(
-            _("There is a round called %(name)s already. Choose another name.") % {"name": name}, field="name"
-        ) from error
+        raise _taken(new.name) from error
     return new
 
 
+def _taken(name: str) -> Conflict:
+    return Conflict(_("There is a round called %(name)s already. Choose another name.") % {"name": name}, field="name")
+
+
 def _check(new: Round) -> None:
+    """Look at a round whole before it is saved; what is kept as data is put into its one form."""
+    _check_numbers(new)
+    for field, alias, known in (
+        ("order", new.order, ORDERS),
+        ("rule", new.rule, VERDICT_RULES),
+        ("grade_rule", new.grade_rule, GRADE_RULES),
+    ):
+        if alias not in known:
+            raise UnknownAlias(kind=field, alias=alias, known=sorted(known))
+    new.query = RoundQuery.from_dict(new.query).as_dict()
+    new.questions = questions_check(new.questions)
+    new.skills_needed = skills_check(new.skills_needed)
+    if new.opens_at and new.closes_at and new.closes_at <= new.opens_at:
+        raise InvalidInput(_("A round closes after it opens."), field="closes_at")
+    try:
+        new.clean_fields(exclude={"corpus", "created_by"})
+    except ValidationError as error:
+        field, messages = next(iter(error.message_dict.items()))
+        raise InvalidInput(f"{field}: {' '.join(messages)}", field=field) from error
+
+
+def _check_numbers(new: Round) -> None:
+    if new.people_per_item < 1:
+        raise InvalidInput(_("At least one person judges an item."), field="people_per_item")
+    if new.people_at_most is not None and new.people_at_most < new.people_per_item:
+        raise InvalidInput(
+            _("The most people for an item cannot be fewer than the %(people)d it begins with.")
+            % {"people": new.people_per_item},
+            field="people_at_most",
+        )
     if not 1 <= new.agree_needed <= new.people_per_item:
         raise InvalidInput(
             _("Between 1 and %(people)d people can be needed to agree.") % {"people": new.people_per_item},
@@ -84,32 +140,69 @@ def _check(new: Round) -> None:
         raise InvalidInput(_("The share to be heard lies between 0 and 1."), field="gate_share")
     if new.lease_minutes < 1:
         raise InvalidInput(_("A reservation lasts at least one minute."), field="lease_minutes")
-    try:
-        new.clean_fields(exclude={"corpus", "created_by"})
-    except ValidationError as error:
-        field, messages = next(iter(error.message_dict.items()))
-        raise InvalidInput(f"{field}: {' '.join(messages)}", field=field) from error
+    for field in ("items_per_person", "items_per_day", "items_per_sitting"):
+        if getattr(new, field) is not None and getattr(new, field) < 1:
+            raise InvalidInput(_("A limit is at least 1; leave it empty for none."), field=field)
+
+
+@transaction.atomic
+def round_update(*, round: Round, actor: User | None = None, **rules: Unpack[RoundRules]) -> Round:  # noqa: A002
+    """Change the rules of a round while people work in it, and write one Event with what they were before.
+
+    More people per item: open items ask for them, closed ones stay decided. Fewer: never fewer than hold an item already,
+    and what is then complete is closed. Another order begins everybody's walk anew. InvalidInput names a wrong field,
+    Conflict a name that is taken; then nothing is changed.
+    """
+    locked = Round.objects.select_for_update(of=("self",)).get(pk=round.pk)
+    before = {name: getattr(locked, name) for name in rules}
+    for name, value in rules.items():
+        setattr(locked, name, value)
+    _check(locked)
+    changed = {name: value for name, value in before.items() if getattr(locked, name) != value}
+    if changed:
+        if "name" in changed and Round.objects.filter(name=locked.name).exclude(pk=locked.pk).exists():
+            raise _taken(locked.name)
+        locked.save(update_fields=list(changed))
+        told = {name: [str(value), str(getattr(locked, name))] for name, value in changed.items()}
+        event_record(actor=actor, verb="rules changed", entity=locked, changed=told)
+        if "order" in changed:
+            Participation.objects.filter(round=locked).update(cursor=0)
+        if "people_per_item" in changed:
+            _people_set(locked, changed["people_per_item"])
+    round.refresh_from_db()
+    return round
+
+
+def _people_set(round_: Round, before: int) -> None:
+    """Let open items ask for ``people_per_item``; those that an undecided vote has given more keep them."""
+    items = round_.items.filter(kind=Kind.WORK, closed_at=None)
+    after = round_.people_per_item
+    items.filter(wanted__lt=after).update(wanted=after)
+    if after > before:
+        return
+    lowered = items.filter(wanted=before)
+    lowered.filter(held__lte=after).update(wanted=after)
+    lowered.filter(held__gt=after).update(wanted=F("held"))
+    now = timezone.now()
+    full = items.filter(held=F("wanted"), assignments__state="submitted").distinct()
+    for item in full.select_related("round", "dialogue").order_by("pk").iterator(chunk_size=CHUNK):
+        item_close(item=item, now=now)
 
 
 def round_top_up(*, round: Round, actor: User | None = None) -> int:  # noqa: A002 -- the word of the domain
-    """Take every READY dialogue of the round's corpus that fits its benchmark and language into the round.
+    """Take the READY dialogues of the round's corpus that fit its benchmark, language and query into the round.
 
     Each goes in with its move to IN_REVIEW, in one transaction; one that somebody else moved first is left alone.
     Writes one Event when anything was added. Returns how many were added.
     """
-    if round.corpus_id is None:
-        return 0
-    ready = Dialogue.objects.filter(corpus_id=round.corpus_id, state=DialogueState.READY.value)
-    if round.benchmark:
-        ready = ready.filter(benchmark=round.benchmark)
-    if round.language:
-        ready = ready.filter(language=round.language)
-    added = 0
-    for dialogue in (
-        ready.exclude(round_items__round=round).select_related("brief__batch").order_by("pk").iterator(chunk_size=200)
-    ):
-        added += _item_add(round, dialogue, actor)
+    ids, added = dialogues_for_round(round=round), 0
+    for begin in range(0, len(ids), CHUNK):
+        chunk = Dialogue.objects.filter(pk__in=ids[begin : begin + CHUNK]).select_related("brief__batch")
+        for dialogue in chunk.order_by("pk"):
+            added += _item_add(round, dialogue, actor)
     if added:
+        Round.objects.filter(pk=round.pk).update(items_total=F("items_total") + added)
+        round.refresh_from_db(fields=["items_total"])
         event_record(actor=actor, verb="topped up", entity=round, added=added)
     return added
 
@@ -118,37 +211,51 @@ def _item_add(round_: Round, dialogue: Dialogue, actor: User | None) -> bool:
     try:
         with transaction.atomic():
             dialogue_move(dialogue=dialogue, to=DialogueState.IN_REVIEW, actor=actor, reason=f"round {round_.name}")
-            RoundItem.objects.create(**_item_fields(round_, dialogue))
+            RoundItem.objects.create(**item_fields(round=round_, dialogue=dialogue))
     except (Conflict, IntegrityError):
         return False
     return True
 
 
-def _item_fields(round_: Round, dialogue: Dialogue) -> dict[str, Any]:
-    """What an item of kind work starts with; its place in the circle follows from the round's seed."""
+def item_fields(*, round: Round, dialogue: Dialogue) -> dict[str, Any]:  # noqa: A002
+    """What an item of kind work starts with; its place in the circle follows from the round's seed.
+
+    Twins are dialogues of one story: who has heard one knows what happens in the other.
+    """
     public_id = uid()
     batch = dialogue.brief.batch if dialogue.brief else None
     return {
         "uid": public_id,
-        "round": round_,
+        "round": round,
         "dialogue": dialogue,
         "category": dialogue.category,
         "language": dialogue.language,
         "author_id": batch.created_by_id if batch else None,
-        "twin_key": dialogue.template_key,
-        "shuffle": shuffle_place(seed=str(round_.seed), key=public_id),
-        "wanted": round_.people_per_item,
+        "twin_key": f"{dialogue.benchmark}:{dialogue.topic_key}"[:120] if dialogue.topic_key else "",
+        "shuffle": shuffle_place(seed=str(round.seed), key=public_id),
+        "wanted": round.people_per_item,
     }
 
 
 @transaction.atomic
-def round_set_state(*, round: Round, state: Round.State, actor: User | None = None) -> Round:  # noqa: A002
+def round_set_state(
+    *,
+    round: Round,  # noqa: A002
+    state: Round.State,
+    actor: User | None = None,
+    reason: str = "",
+) -> Round:
     """Open, pause or close a round and write one Event; doing it twice is harmless. A closed round can be opened again.
 
-    Work in progress stays with its people: what they hold can still be submitted.
+    People read why it is paused. Work in progress stays with its people: what they hold can still be submitted.
     """
-    changed = Round.objects.filter(pk=round.pk).exclude(state=state.value).update(state=state.value)
-    round.state = state.value
+    reason = reason.strip()[:300] if state == Round.State.PAUSED else ""
+    changed = (
+        Round.objects.filter(pk=round.pk)
+        .exclude(state=state.value, paused_because=reason)
+        .update(state=state.value, paused_because=reason)
+    )
+    round.state, round.paused_because = state.value, reason
     if changed:
-        event_record(actor=actor, verb=f"set to {state.value}", entity=round)
+        event_record(actor=actor, verb=f"set to {state.value}", entity=round, **({"reason": reason} if reason else {}))
     return round

@@ -159,7 +159,7 @@ def item_context(assignment: Assignment) -> dict[str, Any]:
 def queue_context(round_: Round, annotator: User, now: datetime) -> dict[str, Any]:
     """What a person sees in a round now: their item, or why there is none."""
     assignment = assignment_next(round=round_, annotator=annotator, now=now)
-    queue = queue_state(round=round_, annotator=annotator, now=now)
+    queue = queue_state(round=round_, annotator=annotator, now=now, lease=assignment)
     context = {"round": round_, "queue": queue, "number": min(queue.done_by_me + 1, max(queue.total, 1))}
     return context if assignment is None else {**context, **item_context(assignment)}
 

@@ -7,47 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.domain.assignment import ORDERS, Candidate, rank, shown_order
+from annotation.domain.assignment import shown_order
 from annotation.domain.consensus import chance_of_agreement, k_of_n, majority, median_grade
 from annotation.domain.curation import Offered, Recipe, choose
 from annotation.domain.gate import heard_share, intervals_check
 from annotation.domain.leakage import text_key
-from eqstudio.errors import InvalidInput, UnknownAlias
-
-candidates = st.lists(
-    st.builds(Candidate, key=st.text(min_size=1, max_size=8), position=st.integers(0, 50), held=st.integers(0, 3)),
-    max_size=20,
-    unique_by=lambda candidate: candidate.key,
-)
-
-
-@given(candidates, st.sampled_from(sorted(ORDERS)), st.text(max_size=5), st.randoms(use_true_random=False))
-def test_a_rank_is_a_permutation_that_does_not_depend_on_the_order_it_was_given(found, order, seed, rng):
-    ranked = rank(found, order=order, person_seed=seed)
-    mixed = list(found)
-    rng.shuffle(mixed)
-
-    assert Counter(ranked) == Counter(found)
-    if order != "fixed":
-        assert rank(mixed, order=order, person_seed=seed) == ranked
-
-
-@given(candidates, st.text(max_size=5))
-def test_fewest_first_never_puts_a_fuller_item_first(found, seed):
-    held = [candidate.held for candidate in rank(found, order="fewest_first", person_seed=seed)]
-
-    assert held == sorted(held)
-
-
-def test_people_get_different_orders():
-    found = [Candidate(key=str(n), position=n) for n in range(20)]
-
-    assert rank(found, order="random", person_seed="a") != rank(found, order="random", person_seed="b")
-
-
-def test_an_unknown_order_names_those_there_are():
-    with pytest.raises(UnknownAlias, match="fewest_first, fixed, random"):
-        rank([], order="best", person_seed="")
+from eqstudio.errors import InvalidInput
 
 
 def test_shown_order_is_stable_and_balanced_over_people():
