@@ -72,7 +72,7 @@ class QualityRules:
     straight_line: int = 0
     """So many equal answers in a row on different items."""
     same_slot: int = 0
-    """So many comparisons in a row are tested for one slot always having the higher grade."""
+    """The comparisons in so many answers in a row are tested for one slot always having the higher grade."""
     auto_pause: bool = False
     flags_pause: int = 3
     """So many open flags since the last review pause a person, where ``auto_pause`` is set."""
