@@ -2,16 +2,11 @@
 
 from django.urls import include, path
 
-from annotation.views import adjudicate, api, rounds, splits
+from annotation.views import adjudicate, api, splits
 
 urlpatterns = [
     path("", include("annotation.judge_urls")),
-    path("rounds/", rounds.rounds, name="rounds"),
-    path("rounds/new/", rounds.round_new, name="round_new"),
-    path("rounds/<str:uid>/", rounds.round_page, name="round"),
-    path("rounds/<str:uid>/figure/", rounds.round_figure, name="round_figure"),
-    path("rounds/<str:uid>/fill/", rounds.round_fill, name="round_fill"),
-    path("rounds/<str:uid>/state/", rounds.round_state, name="round_state"),
+    path("", include("annotation.round_urls")),
     path("items/<str:uid>/", adjudicate.adjudicate, name="adjudicate"),
     path("splits/", splits.splits, name="splits"),
     path("splits/new/", splits.split_new, name="split_new"),
