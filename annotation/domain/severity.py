@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from annotation.domain.bootstrap import REPLICATES, Floats, Ints, estimate, weights_by_kind
+from annotation.domain.bootstrap import REPLICATES, Floats, Ints, estimate
 from annotation.domain.quality import share
 from eqstudio.estimates import Estimate
 
@@ -81,9 +81,14 @@ def severity(found: Differences | None, *, seed: int, replicates: int = REPLICAT
         return Estimate(value=value, n=n)
     # Items with the same sum and count are of one kind: drawing kinds is drawing items, only faster.
     pairs, often = np.unique(np.stack([found.sums.round(9), found.counts], axis=1), axis=0, return_counts=True)
-    blocks = weights_by_kind(often.astype(np.float64), replicates=replicates, seed=seed)
-    means = np.concatenate([(block @ pairs[:, 0]) / (block @ pairs[:, 1]) for block in blocks])
-    return estimate(value, means, n=n)
+    drawn = _drawn(often, replicates=replicates, seed=seed)
+    return estimate(value, (drawn @ pairs[:, 0]) / (drawn @ pairs[:, 1]), n=n)
+
+
+def _drawn(often: Ints, *, replicates: int, seed: int) -> Floats:
+    """Replicates x kinds: how often each kind is drawn when as many items as there are are drawn with replacement."""
+    total = int(often.sum())
+    return np.random.default_rng(seed).multinomial(total, often / total, size=replicates).astype(np.float64)
 
 
 class Block(NamedTuple):
@@ -130,8 +135,8 @@ def _trend(y: Floats, *, seed: int, replicates: int) -> Estimate:
     x = np.arange(len(y)) / PER
     ones = np.ones(len(y))
     value = float(_slope(ones[None, :], x, y)[0])
-    blocks = weights_by_kind(ones, replicates=replicates, seed=seed)
-    return estimate(value, np.concatenate([_slope(block, x, y) for block in blocks]), n=len(y))
+    drawn = _drawn(np.ones(len(y), dtype=np.int64), replicates=replicates, seed=seed)
+    return estimate(value, _slope(drawn, x, y), n=len(y))
 
 
 def _slope(weights: Floats, x: Floats, y: Floats) -> Floats:

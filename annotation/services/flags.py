@@ -9,7 +9,7 @@ from typing import Any
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from annotation.models import Flag, Judgement, Kind, Round, RoundItem, Standing
+from annotation.models import Adjudication, Flag, Judgement, Kind, Round, RoundItem, Standing
 from annotation.services.items import item_close, item_reopen
 from eqstudio.errors import Conflict, InvalidInput
 from eqstudio.events import event_record
@@ -111,9 +111,11 @@ def standing_set(
 
 
 def _outcome_follow(item: RoundItem, actor: User, now: datetime) -> None:
-    """An item closed by votes is closed again by those that count now; a decision or a frozen split stands."""
-    frozen = item.dialogue.state == DialogueState.FROZEN.value
-    if item.closed_at is None or frozen or item.adjudications.exists():
+    """The outcome follows from the judgements that count now; an expert's decision and a frozen split stand."""
+    last = item.adjudications.order_by("-pk").first()
+    decided = last is not None and last.action == Adjudication.Action.DECIDED
+    if decided or item.dialogue.state == DialogueState.FROZEN.value:
         return
-    item_reopen(item=item, actor=actor, reason="standing")
+    if item.closed_at is not None:
+        item_reopen(item=item, actor=actor, reason="standing")
     item_close(item=item, now=now)
