@@ -1,0 +1,506 @@
+"""What follows from judgements: counts, gold, flags with evidence, pauses, standing; and gold itself."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from annotation.models import Flag, GoldAnswer, Judgement, Kind, Participation, Standing
+from annotation.selectors import live_judgements, round_agreement
+from annotation.selectors.quality import checked, last_words, training_feedback
+from annotation.services import item_adjudicate, judgement_retract
+from annotation.services.flags import flag_decide, standing_set
+from annotation.services.gold import gold_add, gold_from_decision, gold_remove, gold_set
+from annotation.services.participations import judgement_checked, participation_resume
+from annotation.services.quality import participation_recheck
+from eqstudio.errors import Conflict, InvalidInput
+from eqstudio.models import Event
+from generation.models import Dialogue
+from tests.annotation.factories import judged_round, round_with, submit
+from tests.annotation.quality import (
+    answer_special,
+    judge,
+    known_item,
+    lease_on,
+    place,
+    quality_round,
+    variant_uids,
+    work,
+)
+from tests.eqstudio.factories import annotator, researcher
+from tests.generation.factories import CorpusFactory, speecheq_dialogue
+
+pytestmark = pytest.mark.django_db
+State = Participation.State
+
+
+def flags(round_, code=None):
+    found = Flag.objects.filter(round=round_).order_by("pk")
+    return list(found.filter(code=code) if code else found)
+
+
+def test_counts_towards_gold_and_repeats():
+    made = quality_round(items=3, gold=1, quality={"gold_first": 1, "gold_every": 9, "repeat_every": 9})
+    person = annotator()
+    answer_special(made, person)
+    work(made, person, 2)
+    row = place(made, person)
+    assert (row.since_gold, row.since_repeat) == (2, 2)
+
+    first = made.items.filter(kind="work").order_by("pk").first()
+    judge(first, person, "repeat")
+    row = place(made, person)
+    assert (row.since_gold, row.since_repeat) == (2, 0)
+
+
+def test_a_second_word_on_a_lease_counts_once():
+    made = quality_round(items=1, quality={"gold_every": 9})
+    person = annotator()
+    place(made, person)
+    work(made, person, 1)
+    lease = judgement_retract(judgement=Judgement.objects.get(), actor=person, now=timezone.now())
+    submit(lease, grade=2)
+
+    assert place(made, person).since_gold == 1
+
+
+def test_gold_below_the_mark_pauses_with_its_evidence():
+    rules = {"gold_first": 3, "gold_window": 5, "gold_pass": 0.6, "auto_pause": True}
+    made = quality_round(gold=3, quality=rules)
+    person = annotator()
+
+    answer_special(made, person, grade=1)
+    answer_special(made, person, grade=1)
+    assert place(made, person).state == State.ACTIVE
+    answer_special(made, person, grade=3)
+
+    row = place(made, person)
+    assert (row.state, row.reason) == (State.PAUSED, "gold_low")
+    assert {name: row.evidence[name] for name in ("right", "asked", "mark")} == {"right": 1, "asked": 3, "mark": 0.6}
+    assert [flag.evidence for flag in flags(made, "gold_low")] == [{"right": 1, "asked": 3, "mark": 0.6}]
+
+
+def test_without_auto_pause_gold_is_flagged_only():
+    made = quality_round(gold=2, quality={"gold_first": 2, "gold_pass": 0.6})
+    person = annotator()
+    for _ in range(2):
+        answer_special(made, person, grade=1)
+
+    assert len(flags(made, "gold_low")) == 1
+    assert place(made, person).state == State.ACTIVE
+
+
+def test_after_a_review_the_old_gold_no_longer_counts():
+    rules = {"gold_first": 2, "gold_every": 2, "gold_window": 2, "gold_pass": 0.6, "auto_pause": True}
+    made = quality_round(items=20, gold=6, quality=rules)
+    person = annotator()
+    for _ in range(2):
+        answer_special(made, person, grade=1)
+    participation_resume(participation=place(made, person), actor=researcher(), note="Use the examples.")
+
+    while (given := answer_special(made, person, grade=3)) is None:
+        work(made, person, 1)
+    assert given.assignment.kind == "gold"
+    assert place(made, person).state == State.ACTIVE
+
+    while place(made, person).state == State.ACTIVE:
+        if answer_special(made, person, grade=1) is None:
+            work(made, person, 1)
+    assert place(made, person).evidence["asked"] == 2
+
+
+def test_impossible_speed_is_flagged_with_its_times():
+    made = quality_round(items=3, quality={"fastest_share": 0.4})
+    person = annotator()
+    place(made, person)
+    first, second, third = made.items.order_by("pk")
+    heard = sum(end for intervals in judge(first, person).heard.values() for _, end in intervals)
+
+    judge(second, person, active_ms=int(heard * 390))
+    judge(third, person, minutes_ago=0)
+
+    speed = flags(made, "speed")
+    assert [flag.judgement.item for flag in speed] == [second, third]
+    assert speed[0].evidence["active_s"] == pytest.approx(heard * 0.39, abs=0.1)
+    assert speed[0].evidence["heard_s"] == pytest.approx(heard, abs=0.1)
+    assert speed[1].evidence["wall_s"] < heard / 2
+
+
+def test_what_was_heard_on_an_earlier_lease_of_the_item_is_not_too_fast():
+    made = quality_round(items=1, quality={"fastest_share": 0.4})
+    person = annotator()
+    item = made.items.get()
+    earlier = lease_on(item, person, minutes_ago=30)
+    earlier.__class__.objects.filter(pk=earlier.pk).update(state="expired", ended_at=timezone.now())
+
+    judge(item, person, minutes_ago=0)
+
+    assert flags(made) == []
+
+
+def test_a_straight_line_is_one_flag_that_names_its_judgements():
+    made = quality_round(items=7, quality={"straight_line": 4})
+    person = annotator()
+    place(made, person)
+    work(made, person, 1, grade=2)
+    work(made, person, 6, grade=3)
+
+    (flag,) = flags(made, "straight_line")
+    given = list(person.judgements.order_by("pk").values_list("uid", flat=True))
+    assert flag.evidence == {"in_a_row": 4, "judgements": given[1:5]}
+
+
+def test_different_grades_are_no_straight_line():
+    made = quality_round(items=6, quality={"straight_line": 3})
+    person = annotator()
+    place(made, person)
+    for place_ in range(6):
+        work(made, person, 1, grade=1 + place_ % 2)
+
+    assert flags(made) == []
+
+
+def first_slot_higher(item, person, *, slot=0):
+    """Grades in which the rendition shown in ``slot`` of each line is the better one."""
+    lease = lease_on(item, person)
+    graded = set(variant_uids(item.dialogue))
+    grades = {}
+    for uids in lease.shown.values():
+        for place_, uid in enumerate(uids):
+            if uid in graded:
+                grades[uid] = 4 if place_ == slot else 2
+    return submit(lease, grades=grades)
+
+
+def test_always_the_same_slot_is_flagged_with_the_exact_test():
+    made = quality_round(items=7, quality={"same_slot": 6})
+    person = annotator()
+    place(made, person)
+    for item in made.items.order_by("pk"):
+        first_slot_higher(item, person, slot=1)
+
+    (flag,) = flags(made, "same_slot")
+    assert len(flag.evidence.pop("judgements")) == 6
+    # two lines of two renditions in each of six items: 2 / 2^12
+    assert flag.evidence == {"slot": 2, "times": 12, "of": 12, "slots": 2, "p": 0.00049}
+
+
+def test_slots_in_turn_are_not_flagged():
+    made = quality_round(items=12, quality={"same_slot": 10})
+    person = annotator()
+    place(made, person)
+    for place_, item in enumerate(made.items.order_by("pk")):
+        first_slot_higher(item, person, slot=place_ % 2)
+
+    assert flags(made, "same_slot") == []
+
+
+def test_enough_open_flags_pause_and_dismissed_ones_do_not():
+    made = quality_round(items=5, quality={"fastest_share": 0.4, "auto_pause": True, "flags_pause": 2})
+    person, lead = annotator(), researcher()
+    place(made, person)
+    work(made, person, 1, active_ms=0)
+    flag_decide(flag=flags(made)[0], uphold=False, reason="old browser", actor=lead, now=timezone.now())
+    work(made, person, 1, active_ms=0)
+    assert place(made, person).state == State.ACTIVE
+    work(made, person, 1, active_ms=0)
+
+    row = place(made, person)
+    assert (row.state, row.reason, row.evidence["speed"]) == (State.PAUSED, "flags", 2)
+
+
+def test_checking_again_changes_nothing():
+    rules = {"gold_first": 2, "gold_pass": 0.6, "straight_line": 3, "fastest_share": 0.4, "same_slot": 4}
+    made = quality_round(items=5, gold=2, quality=rules)
+    person = annotator()
+    for _ in range(2):
+        answer_special(made, person, grade=1)
+    work(made, person, 5, active_ms=0)
+    before = [(flag.pk, flag.code, flag.key, flag.evidence) for flag in flags(made)]
+    events = Event.objects.count()
+
+    for _ in range(2):
+        participation_recheck(participation=place(made, person), now=timezone.now())
+
+    assert {code for _, code, _, _ in before} == {"gold_low", "straight_line", "speed"}
+    assert [(flag.pk, flag.code, flag.key, flag.evidence) for flag in flags(made)] == before
+    assert Event.objects.count() == events
+
+
+def test_checking_again_finds_what_a_mended_answer_shows():
+    made = quality_round(gold=2, quality={"gold_first": 2, "gold_pass": 0.6})
+    person = annotator()
+    for _ in range(2):
+        answer_special(made, person, grade=3)
+    assert flags(made) == []
+
+    for item in made.items.all():
+        gold_set(item=item, verdict="reject", actor=researcher())
+
+    participation_recheck(participation=place(made, person), now=timezone.now())
+    assert [flag.code for flag in flags(made)] == ["gold_low"]
+
+
+def test_late_gold_is_checked_like_any_other():
+    made = quality_round(gold=1, quality={"gold_first": 1, "gold_pass": 1.0})
+    person = annotator()
+    place(made, person)
+    lease = lease_on(made.items.get(), person, "gold")
+    lease.__class__.objects.filter(pk=lease.pk).update(lease_until=timezone.now() - timedelta(minutes=5))
+
+    judgement = submit(lease, grade=1)
+
+    assert judgement.late
+    assert [flag.code for flag in flags(made)] == ["gold_low"]
+
+
+# Flags are decided, judgements keep or lose their standing
+
+
+def test_a_flag_is_decided_once_with_a_reason():
+    made = quality_round(items=1, quality={"fastest_share": 0.4})
+    person, lead = annotator(), researcher()
+    place(made, person)
+    work(made, person, 1, active_ms=0)
+    (flag,) = flags(made)
+
+    with pytest.raises(InvalidInput, match="Say why"):
+        flag_decide(flag=flag, uphold=True, reason=" ", actor=lead, now=timezone.now())
+    decided = flag_decide(flag=flag, uphold=True, reason="clicked through", actor=lead, now=timezone.now())
+    assert (decided.state, decided.decision, decided.decided_by) == ("upheld", "clicked through", lead)
+    with pytest.raises(Conflict, match="decided this flag already"):
+        flag_decide(flag=flag, uphold=False, reason="no", actor=lead, now=timezone.now())
+    assert Standing.objects.count() == 0
+    assert Judgement.objects.count() == 1
+
+
+def test_an_upheld_flag_may_make_its_judgements_unusable_and_still_paid():
+    made = quality_round(items=4, quality={"straight_line": 3}, people_per_item=2)
+    person, other = annotator(), annotator()
+    place(made, person)
+    work(made, person, 4)
+    work(made, other, 4, grade=2)
+    (flag, _others) = flags(made)
+
+    flag_decide(flag=flag, uphold=True, reason="no listening", actor=researcher(), now=timezone.now(), usable=False)
+
+    live = live_judgements(round=made)
+    assert live.filter(annotator=person).count() == 1
+    assert live.filter(annotator=other).count() == 4
+    assert person.judgements.count() == 4
+    assert set(Standing.objects.values_list("accepted", "usable")) == {(True, False)}
+
+
+def test_standing_is_written_beside_the_judgement_and_the_outcome_follows():
+    made = judged_round(items=1, verdicts=("keep", "keep", "reject"), agree_needed=2)
+    item = made.items.get()
+    assert item.outcome == "kept"
+    judgement = item.judgements.filter(verdict="keep").first()
+    lead = researcher()
+
+    standing_set(
+        judgement=judgement, accepted=True, usable=False, reason="machine noise", actor=lead, now=timezone.now()
+    )
+
+    item.refresh_from_db()
+    assert item.outcome != "kept"  # one keep and one reject are left
+    again = standing_set(
+        judgement=judgement, accepted=True, usable=False, reason="again", actor=lead, now=timezone.now()
+    )
+    assert Standing.objects.get() == again
+
+    standing_set(judgement=judgement, accepted=True, usable=True, reason="it was fine", actor=lead, now=timezone.now())
+    item.refresh_from_db()
+    assert item.outcome == "kept"
+    assert Standing.objects.count() == 2
+
+
+def test_standing_leaves_an_experts_decision_alone():
+    made = judged_round(items=1, verdicts=("keep", "keep", "reject"), agree_needed=2)
+    item = made.items.get()
+    lead = researcher()
+    item_adjudicate(item=item, verdict="keep", reason="clear", actor=lead)
+
+    for judgement in item.judgements.all():
+        standing_set(judgement=judgement, accepted=False, usable=False, reason="test", actor=lead, now=timezone.now())
+
+    item.refresh_from_db()
+    assert (item.outcome, live_judgements(item=item).count()) == ("kept", 0)
+
+
+def test_standing_needs_a_reason():
+    made = judged_round(items=1)
+
+    with pytest.raises(InvalidInput, match="Say why") as raised:
+        standing_set(
+            judgement=made.items.get().judgements.first(),
+            accepted=False,
+            usable=True,
+            reason="",
+            actor=researcher(),
+            now=timezone.now(),
+        )
+
+    assert raised.value.field == "reason"
+
+
+# Gold
+
+
+def test_gold_and_repeats_never_count():
+    made = quality_round(items=1, gold=2, quality={"gold_first": 2}, people_per_item=1, agree_needed=1)
+    person = annotator()
+    for _ in range(2):
+        answer_special(made, person)
+    work(made, person, 1)
+    judge(made.items.filter(kind="work").first(), person, "repeat", grade=1)
+
+    assert live_judgements(round=made).count() == 1
+    assert {group["items"] for group in round_agreement(round=made)} <= {0, 1, 4}
+    assert made.items.filter(kind="gold").exclude(outcome="").count() == 0
+    assert made.items.filter(kind="work").get().judgements.count() == 2
+    assert live_judgements(item=made.items.get(kind="work")).get().grades.first().value == 3
+
+
+def test_gold_is_made_from_an_experts_decision_at_once():
+    made = judged_round(items=1, verdicts=("keep", "keep", "reject"), grades=(4, 3, 1), agree_needed=3)
+    item = made.items.get()
+    lead = researcher()
+    item_adjudicate(item=item, verdict="keep", reason="The second line is warm.", actor=lead)
+
+    answer = gold_from_decision(item=item, actor=lead)
+
+    item.refresh_from_db()
+    assert (item.kind, item.outcome) == ("gold", "kept")
+    assert (answer.verdict, answer.explanation) == ("keep", "The second line is warm.")
+    assert answer.grades == dict.fromkeys(variant_uids(item.dialogue), 3)
+    assert live_judgements(round=made).count() == 3  # what people said of it before still counts
+
+
+def test_gold_needs_a_decision_to_be_taken_over():
+    made = judged_round(items=1)
+
+    with pytest.raises(Conflict, match="No expert has decided"):
+        gold_from_decision(item=made.items.get(), actor=researcher())
+
+
+def test_an_item_at_work_cannot_become_gold():
+    made = round_with(items=1)
+    item = made.items.get()
+    lease_on(item, annotator())
+
+    with pytest.raises(Conflict, match="at work on this item"):
+        gold_set(item=item, verdict="keep", actor=researcher())
+
+    item.refresh_from_db()
+    assert item.kind == "work"
+
+
+def test_an_untouched_item_leaves_the_review_and_comes_back():
+    made = round_with(items=1)
+    item = made.items.get()
+    lead = researcher()
+
+    gold_set(item=item, verdict="keep", actor=lead)
+    item.refresh_from_db()
+    assert (item.kind, Dialogue.objects.get().state) == ("gold", "ready")
+
+    gold_remove(item=item, reason="not so clear after all", actor=lead)
+    item.refresh_from_db()
+    assert (item.kind, Dialogue.objects.get().state) == ("work", "in_review")
+    assert GoldAnswer.objects.count() == 2
+
+
+def test_gold_that_is_taken_away_counts_neither_for_nor_against():
+    made = quality_round(gold=2, quality={"gold_first": 2})
+    person = annotator()
+    for _ in range(2):
+        answer_special(made, person, grade=1)
+    words = last_words(round=made, kinds=["gold"])
+    assert [row.right for row in checked(words)] == [False, False]
+
+    gold_remove(item=made.items.first(), reason="wrong", actor=researcher())
+
+    assert len(checked(words)) == 1
+    with pytest.raises(Conflict, match="no known answer"):
+        gold_remove(item=round_with(items=1).items.get(), reason="", actor=researcher())
+
+
+@pytest.mark.parametrize(
+    ("answer", "field"),
+    [
+        ({"kind": "work", "verdict": "keep"}, "kind"),
+        ({"verdict": "maybe"}, "verdict"),
+        ({}, "verdict"),
+        ({"grades": {"nothing": 3}}, "grades"),
+        ({"grades": "ours 5"}, "grades"),
+        ({"verdict": "keep", "tolerance": 4}, "tolerance"),
+    ],
+)
+def test_a_known_answer_names_what_is_wrong(answer, field):
+    made = round_with(items=1)
+    item = made.items.get()
+    if answer.get("grades") == "ours 5":
+        answer = {"grades": {variant_uids(item.dialogue)[0]: 5}}
+
+    with pytest.raises(InvalidInput) as raised:
+        gold_set(item=item, actor=researcher(), **answer)
+
+    assert raised.value.field == field
+    item.refresh_from_db()
+    assert item.kind == "work"
+
+
+def test_a_dialogue_of_the_round_becomes_gold_only_once_as_an_item():
+    made = round_with(items=1)
+    dialogue = Dialogue.objects.get()
+
+    gold_add(round=made, dialogue=dialogue, actor=researcher(), verdict="keep")
+    gold_add(round=made, dialogue=dialogue, actor=researcher(), verdict="reject")
+
+    assert made.items.count() == 1
+    assert list(GoldAnswer.objects.order_by("pk").values_list("verdict", flat=True)) == ["keep", "reject"]
+
+
+def test_a_dialogue_without_sound_cannot_become_gold():
+    dialogue = speecheq_dialogue(corpus=CorpusFactory())
+    Dialogue.objects.filter(pk=dialogue.pk).update(state="scripted")
+    dialogue.refresh_from_db()
+
+    with pytest.raises(Conflict, match="not ready to be listened to"):
+        gold_add(round=round_with(), dialogue=dialogue, actor=researcher(), verdict="keep")
+
+
+def test_training_shows_what_was_expected_by_letter():
+    made = quality_round(quality={"training": True})
+    known_item(made, kind=Kind.TRAINING.value, explanation="Listen to the pause.")
+    person = annotator()
+
+    judgement = answer_special(made, person, grade=1)
+    told = training_feedback(judgement=judgement)
+
+    assert (told["right"], told["verdict"], told["verdict_right"]) == (False, "keep", True)
+    assert told["explanation"] == "Listen to the pause."
+    assert [row["letter"] for row in told["grades"]] == ["A", "B", "C", "D"]
+    assert {(row["expected"], row["given"], row["right"]) for row in told["grades"]} == {(3, 1, False)}
+
+
+@pytest.mark.parametrize("kind", ["gold", "qualification"])
+def test_nothing_but_training_shows_what_was_expected(kind):
+    made = quality_round()
+    item = known_item(made, kind=kind)
+
+    assert training_feedback(judgement=judge(item, annotator(), kind)) is None
+
+
+def test_checks_cost_few_queries(django_assert_max_num_queries):
+    rules = {"gold_first": 1, "gold_every": 20, "repeat_every": 20, "straight_line": 8, "same_slot": 8}
+    made = quality_round(items=2, gold=1, quality={**rules, "fastest_share": 0.4, "auto_pause": True})
+    person = annotator()
+    answer_special(made, person)
+    work(made, person, 1)
+    judgement = judge(made.items.filter(kind="work").last(), person)
+    row = place(made, person)
+
+    with django_assert_max_num_queries(6):
+        judgement_checked(judgement=judgement, participation=row, now=timezone.now())
