@@ -1,4 +1,4 @@
-"""What a researcher fills in: a round, a decision, a split."""
+"""What a researcher fills in: a round, a split."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.domain.curation import Recipe
 from annotation.exporters import exporters
-from annotation.models import Judgement, Round
+from annotation.models import Round
 from eqstudio.benchmarks import benchmarks
 from generation.models import LANGUAGES, Corpus, Dialogue
 
@@ -75,18 +75,6 @@ class RoundForm(forms.Form):
 
 class RoundStateForm(forms.Form):
     state = forms.TypedChoiceField(choices=Round.State.choices, coerce=Round.State)
-
-
-class DecisionForm(forms.Form):
-    """An expert's decision."""
-
-    verdict = forms.ChoiceField(label=_("Decision"), choices=Judgement.Verdict.choices, widget=forms.RadioSelect)
-    reason = forms.CharField(
-        label=_("Reason"),
-        max_length=2_000,
-        widget=forms.Textarea(attrs={"rows": 3}),
-        help_text=_("Kept with the decision; whoever looks later will want to know."),
-    )
 
 
 class SplitForm(forms.Form):

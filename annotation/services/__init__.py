@@ -8,8 +8,15 @@ from annotation.services.assignments import (
     draft_save,
 )
 from annotation.services.exports import export_request, export_write, exports_due, split_export
-from annotation.services.imports import ratings_import
-from annotation.services.items import item_adjudicate, item_close
+from annotation.services.imports import machine_raters_set, ratings_import, ratings_preview
+from annotation.services.items import (
+    item_adjudicate,
+    item_ask_more,
+    item_close,
+    item_decision_reopen,
+    item_reopen,
+    item_set_aside,
+)
 from annotation.services.judgements import grade_submit, judgement_retract
 from annotation.services.rounds import round_create, round_set_state, round_top_up
 from annotation.services.splits import split_freeze
@@ -25,9 +32,15 @@ __all__ = [
     "exports_due",
     "grade_submit",
     "item_adjudicate",
+    "item_ask_more",
     "item_close",
+    "item_decision_reopen",
+    "item_reopen",
+    "item_set_aside",
     "judgement_retract",
+    "machine_raters_set",
     "ratings_import",
+    "ratings_preview",
     "round_create",
     "round_set_state",
     "round_top_up",
