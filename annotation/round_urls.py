@@ -2,13 +2,11 @@
 
 from django.urls import path
 
-from annotation.views import round_page, rounds
+from annotation.views import rounds
 
 urlpatterns = [
     path("rounds/", rounds.rounds, name="rounds"),
     path("rounds/new/", rounds.round_new, name="round_new"),
-    path("rounds/<str:uid>/", round_page.round_page, name="round"),
-    path("rounds/<str:uid>/figure/", round_page.round_figure, name="round_figure"),
     path("rounds/<str:uid>/fill/", rounds.round_fill, name="round_fill"),
     path("rounds/<str:uid>/state/", rounds.round_state, name="round_state"),
 ]

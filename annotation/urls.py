@@ -2,12 +2,12 @@
 
 from django.urls import include, path
 
-from annotation.views import adjudicate, api, splits
+from annotation.views import api, splits
 
 urlpatterns = [
     path("", include("annotation.judge_urls")),
     path("", include("annotation.round_urls")),
-    path("items/<str:uid>/", adjudicate.adjudicate, name="adjudicate"),
+    path("", include("annotation.agreement_urls")),
     path("splits/", splits.splits, name="splits"),
     path("splits/new/", splits.split_new, name="split_new"),
     path("splits/counts/", splits.split_counts, name="split_counts"),

@@ -9,27 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Any
 
 import krippendorff
 import numpy as np
 
 from annotation.domain import coefficients as co
-from annotation.domain.bootstrap import (
-    REPLICATES,
-    Floats,
-    Ints,
-    Statistic,
-    estimate,
-    kinds,
-    weights_by_cluster,
-    weights_by_kind,
-)
-from annotation.domain.ratings import MISSING, Coded, Rating, Value, coded
+from annotation.domain.bootstrap import REPLICATES, Floats, Ints, Kinds, Statistic, estimate, kinds, weights
+from annotation.domain.ratings import MISSING, Coded, Codes, Rating, Value, coded
 from eqstudio.estimates import Estimate
 
 NOMINAL = ("alpha_nominal", "percent_agreement", "ac1", "fleiss", "conger", "brennan_prediger", "cohen_kappa")
-ORDERED = ("alpha_ordinal", "alpha_interval", "alpha_ratio", "ac2", "qwk", "icc")
+ICC = ("icc_1_1", "icc_a_1", "icc_c_1", "icc_1_k", "icc_a_k", "icc_c_k")
+ORDERED = ("alpha_ordinal", "alpha_interval", "alpha_ratio", "ac2", "qwk", *ICC)
 NAMES = NOMINAL + ORDERED
 
 NO_RATINGS = "no ratings"
@@ -43,9 +36,18 @@ BELOW_ZERO = "a ratio scale has no values below zero"
 
 FEW_COMMON = "pairs of raters have too few items in common"
 
+CHANCE: Mapping[str, co.Chance | None] = {
+    "percent_agreement": None,
+    "ac1": co.chance_gwet,
+    "ac2": co.chance_gwet,
+    "fleiss": co.chance_fleiss,
+    "brennan_prediger": co.chance_uniform,
+}
+
 _COMMON = 5
 """Common items an average pair of raters must have: with fewer, a kappa per pair is noise and its interval biased."""
 _PAIR_CELLS = 200_000_000
+_KEPT_CELLS = 5_000_000
 _FEW = 30
 """Up to so many raters, items are grouped by who gave what; with more, hardly any two items are alike."""
 
@@ -85,15 +87,25 @@ def agreement(
     (dialogue, template, speaker) in which it is resampled.
     """
     table = coded(ratings, domain)
+    numbered = _cluster_codes(table, clusters)
+    return agreement_of(table, level=level, clusters=numbered, names=names, replicates=replicates, seed=seed)
+
+
+def agreement_of(
+    table: Coded,
+    *,
+    level: str = "",
+    clusters: Ints | None = None,
+    names: Sequence[str] = NAMES,
+    replicates: int = REPLICATES,
+    seed: int = 0,
+) -> Agreement:
+    """``agreement`` for a table that is coded already; ``clusters`` numbers its items 0..G-1."""
     counts = table.counts()
     size = int((counts.sum(axis=1) >= co.PAIR).sum())
     blocked = _blocked(table, size)
     found: dict[str, Estimate] = {}
-    work = (
-        None
-        if blocked
-        else _Work(table, counts, clusters=_cluster_codes(table, clusters), replicates=replicates, seed=seed)
-    )
+    work = None if blocked else _Work(table, counts, clusters=clusters, replicates=replicates, seed=seed)
     for name in names:
         reason = blocked or _not_for_words(name, table, level)
         found[name] = Estimate.undefined(reason, n=size) if work is None or reason else work.estimate(name)
@@ -101,7 +113,7 @@ def agreement(
 
 
 def _blocked(table: Coded, size: int) -> str:
-    if not table.items:
+    if not len(table.items):
         return NO_RATINGS
     if len(table.raters) < co.PAIR:
         return FEW_RATERS
@@ -124,27 +136,59 @@ def _cluster_codes(table: Coded, clusters: Mapping[Hashable, Hashable] | None) -
     return np.asarray([place[name] for name in names], dtype=np.int64)
 
 
+class _Draws:
+    """Resampled weights over the kinds of one grouping of the items: drawn once, used by every coefficient that fits."""
+
+    def __init__(self, found: Kinds, clusters: Ints | None, *, replicates: int, seed: int) -> None:
+        self.found = found
+        self.clusters = clusters
+        self.replicates = replicates
+        self.seed = seed
+        self._kept: list[Floats] | None = None
+
+    def values(self, statistic: Statistic, *, at_most: int) -> Floats:
+        replicates = min(self.replicates, at_most)
+        if replicates < self.replicates or self.replicates * len(self.found.occurs) > _KEPT_CELLS:
+            blocks = weights(self.found, self.clusters, replicates=replicates, seed=self.seed)
+            return np.concatenate([statistic(block) for block in blocks])
+        if self._kept is None:
+            self._kept = list(weights(self.found, self.clusters, replicates=replicates, seed=self.seed))
+        return np.concatenate([statistic(block) for block in self._kept])
+
+
 class _Work:
     """One table, its kinds of item, and the resampling of both."""
 
     def __init__(self, table: Coded, counts: Ints, *, clusters: Ints | None, replicates: int, seed: int) -> None:
         self.table = table
-        self.size = int((counts.sum(axis=1) >= co.PAIR).sum())
-        self.clusters = clusters
-        self.replicates = replicates
-        self.seed = seed
+        self.people = counts.sum(axis=1)
+        self.size = int((self.people >= co.PAIR).sum())
         self.all_counts = counts
-        first, self.occurs = _grouped(counts, clusters)
-        self.counts = counts[first].astype(np.float64)
-        few = len(table.raters) <= _FEW
-        rows, self.rows_occur = _grouped(table.matrix, clusters) if few else _each(len(counts))
-        self.matrix = table.matrix[rows]
-        self.row_counts = counts[rows].astype(np.float64)
-        self.varies = (counts[counts.sum(axis=1) >= co.PAIR].sum(axis=0) > 0).sum() > 1
+        self.varies = (counts[self.people >= co.PAIR].sum(axis=0) > 0).sum() > 1
+        self._draws = partial(_Draws, clusters=clusters, replicates=replicates, seed=seed)
+
+    @cached_property
+    def alike(self) -> _Draws:
+        """Items grouped by how often they got which value."""
+        return self._draws(kinds(self.all_counts))
+
+    @cached_property
+    def counts(self) -> Floats:
+        return self.all_counts[self.alike.found.first].astype(np.float64)
+
+    @cached_property
+    def rows(self) -> _Draws:
+        """Items grouped by who gave what; with many raters hardly any two are alike, and each is a kind of its own."""
+        few = len(self.table.raters) <= _FEW
+        return self._draws(kinds(self.table.matrix) if few else _each(len(self.people)))
+
+    @cached_property
+    def matrix(self) -> Codes:
+        return self.table.matrix[self.rows.found.first]
 
     def estimate(self, name: str) -> Estimate:
-        if name == "icc":
-            return self._icc()
+        if name in ICC:
+            return self._icc(name.removeprefix("icc_"))
         if name in ("conger", "cohen_kappa", "qwk"):
             return self._by_rater(name)
         return self._by_counts(name)
@@ -152,16 +196,8 @@ class _Work:
     def _by_counts(self, name: str) -> Estimate:
         if name.startswith("alpha_"):
             return self._alpha(name.removeprefix("alpha_"))
-        same = np.eye(self.counts.shape[1])
-        agree = co.quadratic_weights(self._numbers()) if name == "ac2" else same
-        chance = {
-            "percent_agreement": None,
-            "ac1": co.chance_gwet,
-            "ac2": co.chance_gwet,
-            "fleiss": co.chance_fleiss,
-            "brennan_prediger": co.chance_uniform,
-        }[name]
-        return self._estimate(co.corrected(self.counts, agree, chance), self.occurs)
+        agree = co.quadratic_weights(self._numbers()) if name == "ac2" else np.eye(self.counts.shape[1])
+        return self._estimate(co.corrected(self.counts, agree, CHANCE[name]), self.alike)
 
     def _alpha(self, level: str) -> Estimate:
         if not self.varies:
@@ -171,8 +207,8 @@ class _Work:
         used = self.all_counts.sum(axis=0) > 0
         numbers = None if self.table.numbers is None else self.table.numbers[used]
         statistic = co.alpha(self.counts[:, used], level, numbers)
-        point = statistic(self.occurs[None, :])[0] if level == "ratio" else self._published(level, used)
-        return self._estimate(statistic, self.occurs, point=point)
+        point = None if level == "ratio" else self._published(level, used)
+        return self._estimate(statistic, self.alike, point=point)
 
     def _published(self, level: str, used: Any) -> float:
         domain = np.arange(int(used.sum())) if self.table.numbers is None else self.table.numbers[used]
@@ -182,27 +218,27 @@ class _Work:
 
     def _by_rater(self, name: str) -> Estimate:
         if name == "conger":
-            return self._estimate(co.conger(self.matrix, self.row_counts), self.rows_occur)
+            return self._estimate(co.conger(self.matrix, self._row_counts()), self.rows)
         values = len(self.table.domain)
-        people = self.all_counts.sum(axis=1)
         raters = len(self.table.raters)
-        common = float((people * (people - 1)).sum()) / (raters * (raters - 1))
+        common = float((self.people * (self.people - 1)).sum()) / (raters * (raters - 1))
         if raters > co.PAIR and common < _COMMON:
             return Estimate.undefined(FEW_COMMON, n=self.size)
         tables = co.pair_tables(self.matrix, values)
         agree = co.quadratic_weights(self._numbers()) if name == "qwk" else np.eye(values)
         affordable = max(100, _PAIR_CELLS // max(1, tables.pairs * values * values))
-        return self._estimate(co.cohen(tables, agree), self.rows_occur, at_most=affordable)
+        return self._estimate(co.cohen(tables, agree), self.rows, at_most=affordable)
 
-    def _icc(self) -> Estimate:
+    def _row_counts(self) -> Floats:
+        return self.all_counts[self.rows.found.first].astype(np.float64)
+
+    def _icc(self, form: str) -> Estimate:
         complete = (self.matrix != MISSING).all(axis=1)
-        occurs = self.rows_occur[complete]
-        size = int(occurs.sum())
+        size = int(self.rows.found.occurs[complete].sum())
         if size < co.PAIR:
             return Estimate.undefined(INCOMPLETE, n=size)
-        table = self._numbers()[self.matrix[complete]]
-        clusters = None if self.clusters is None else np.unique(self.clusters[complete], return_inverse=True)[1]
-        return self._estimate(co.icc(table, "a_1"), occurs, clusters=clusters, n=size)
+        whole = co.icc(self._numbers()[self.matrix[complete]], form)
+        return self._estimate(lambda drawn: whole(drawn[:, complete]), self.rows, n=size)
 
     def _numbers(self) -> Floats:
         if self.table.numbers is None:
@@ -212,32 +248,21 @@ class _Work:
     def _estimate(
         self,
         statistic: Statistic,
-        occurs: Floats,
+        draws: _Draws,
         *,
         point: float | None = None,
-        clusters: Ints | None = None,
         at_most: int = REPLICATES,
         n: int | None = None,
     ) -> Estimate:
         size = self.size if n is None else n
-        value = float(statistic(occurs[None, :])[0]) if point is None else point
+        value = float(statistic(draws.found.occurs[None, :])[0]) if point is None else point
         if not np.isfinite(value):
             return Estimate.undefined(NO_VARIATION, n=size)
         if size < co.PAIR:
             return Estimate(value=value, n=size)
-        chosen = self.clusters if clusters is None else clusters
-        replicates = min(self.replicates, at_most)
-        weights = (
-            weights_by_kind(occurs, replicates=replicates, seed=self.seed)
-            if chosen is None
-            else weights_by_cluster(chosen, replicates=replicates, seed=self.seed)
-        )
-        return estimate(value, np.concatenate([statistic(block) for block in weights]), n=size)
+        return estimate(value, draws.values(statistic, at_most=at_most), n=size)
 
 
-def _grouped(rows: Ints, clusters: Ints | None) -> tuple[Ints, Floats]:
-    return kinds(rows) if clusters is None else _each(len(rows))
-
-
-def _each(size: int) -> tuple[Ints, Floats]:
-    return np.arange(size, dtype=np.int64), np.ones(size)
+def _each(size: int) -> Kinds:
+    every = np.arange(size, dtype=np.int64)
+    return Kinds(every, np.ones(size), every)

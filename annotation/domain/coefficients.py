@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from annotation.domain.bootstrap import Floats, Ints, Statistic
-from annotation.domain.ratings import MISSING
+from annotation.domain.ratings import MISSING, Codes
 
 PAIR = 2
 _TINY = 1e-12
@@ -41,12 +41,12 @@ def alpha(counts: Floats, level: str, numbers: Floats | None) -> Statistic:
     """Alpha over kinds of item (kinds x values)."""
     people = counts.sum(axis=1)
     share = np.where(people >= PAIR, 1.0 / np.maximum(people - 1, 1), 0.0)
+    values = counts.shape[1]
+    each = counts[:, :, None] * (counts[:, None, :] - np.eye(values)) * share[:, None, None]
+    together = each.reshape(len(counts), values * values)
 
     def statistic(weights: Floats) -> Floats:
-        scaled = weights * share
-        coincidences = np.stack([(scaled * counts[:, value]) @ counts for value in range(counts.shape[1])], axis=1)
-        diagonal = np.arange(counts.shape[1])
-        coincidences[:, diagonal, diagonal] -= scaled @ counts
+        coincidences = (weights @ together).reshape(len(weights), values, values)
         marginals = coincidences.sum(axis=2)
         distance = _distance(level, marginals, numbers)
         total = marginals.sum(axis=1)
@@ -123,7 +123,7 @@ class PairTables:
     values: int
 
 
-def pair_tables(matrix: Ints, values: int) -> PairTables:
+def pair_tables(matrix: Codes, values: int) -> PairTables:
     """Cross every pair of raters on the items both rated (rows of ``matrix`` are items or kinds of item)."""
     rows: list[Ints] = []
     keys: list[Ints] = []
@@ -131,7 +131,7 @@ def pair_tables(matrix: Ints, values: int) -> PairTables:
         if people < PAIR:
             continue
         raters = np.nonzero(matrix[members] != MISSING)[1].reshape(len(members), people)
-        coded = np.take_along_axis(matrix[members], raters, axis=1)
+        coded = np.take_along_axis(matrix[members], raters, axis=1).astype(np.int64)
         for first, second in combinations(range(people), 2):
             pair = raters[:, first] * matrix.shape[1] + raters[:, second]
             rows.append(members)
@@ -146,7 +146,7 @@ def pair_tables(matrix: Ints, values: int) -> PairTables:
     return PairTables(cells, len(names), values)
 
 
-def _by_number_of_raters(matrix: Ints) -> dict[int, Ints]:
+def _by_number_of_raters(matrix: Codes) -> dict[int, Ints]:
     people = (matrix != MISSING).sum(axis=1)
     return {int(number): np.nonzero(people == number)[0] for number in np.unique(people)}
 
@@ -171,7 +171,7 @@ def cohen(tables: PairTables, agree: Floats) -> Statistic:
     return statistic
 
 
-def conger(matrix: Ints, counts: Floats) -> Statistic:
+def conger(matrix: Codes, counts: Floats) -> Statistic:
     """Conger's kappa: Fleiss's, with the chance agreement of raters who have marginals of their own."""
     people, values = matrix.shape[1], counts.shape[1]
     item, rater = np.nonzero(matrix != MISSING)

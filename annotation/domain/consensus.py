@@ -1,13 +1,18 @@
-"""From several judgements to one decision. A tie stays a tie: nothing here tosses a coin."""
+"""From several judgements to one decision, by rules that are data. A tie stays a tie: nothing here tosses a coin."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from statistics import median as _median
-from typing import TypeVar
+from typing import ClassVar, TypeVar
+
+from eqstudio.registry import Registry
 
 T = TypeVar("T", bound=Hashable)
+CERTAIN = 0.9
+"""A value that Dawid-Skene holds for at least this likely is decided."""
 
 
 def k_of_n(votes: Sequence[T], *, needed: int) -> T | None:
@@ -27,6 +32,82 @@ def majority(votes: Sequence[T]) -> T | None:
 def median_grade(grades: Sequence[int]) -> float | None:
     """The median; with an even number of grades it may lie between two of them. None without grades."""
     return float(_median(grades)) if grades else None
+
+
+def disagreement(votes: Sequence[Hashable]) -> float:
+    """Share of votes that differ from the most frequent one; 0 without votes."""
+    return 1.0 - max(Counter(votes).values()) / len(votes) if votes else 0.0
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a rule may need beside the votes: how many equal ones decide, and how likely each value is."""
+
+    needed: int = 1
+    likely: Mapping[Hashable, float] | None = None
+
+
+class Rule:
+    """A consensus rule. ``over`` says what it decides about; ``by_vote`` that equal votes are counted, so that chance can
+    reach it; ``whole_round`` that it needs the likelihoods of a model over the round.
+    """
+
+    over: ClassVar[tuple[str, ...]] = ("verdict", "grade")
+    by_vote: ClassVar[bool] = False
+    whole_round: ClassVar[bool] = False
+
+    def decide(self, votes: Sequence[Hashable], context: Context) -> Hashable | None:
+        """The decision, or None where there is none."""
+        raise NotImplementedError
+
+
+class KOfN(Rule):
+    """``needed`` equal votes."""
+
+    by_vote = True
+
+    def decide(self, votes: Sequence[Hashable], context: Context) -> Hashable | None:
+        return k_of_n(votes, needed=context.needed)
+
+
+class Majority(Rule):
+    """The most frequent value."""
+
+    by_vote = True
+
+    def decide(self, votes: Sequence[Hashable], context: Context) -> Hashable | None:  # noqa: ARG002 -- needs no more
+        return majority(votes)
+
+
+class Median(Rule):
+    """The middle grade, or the mean of the two middle ones."""
+
+    over = ("grade",)
+
+    def decide(self, votes: Sequence[Hashable], context: Context) -> Hashable | None:  # noqa: ARG002 -- needs no more
+        return median_grade([int(str(vote)) for vote in votes])
+
+
+class DawidSkeneRule(Rule):
+    """What a model of every rater's confusions holds for certain."""
+
+    whole_round = True
+
+    def decide(self, votes: Sequence[Hashable], context: Context) -> Hashable | None:
+        if not votes or not context.likely:
+            return None
+        value, share = max(context.likely.items(), key=lambda pair: (pair[1], str(pair[0])))
+        return value if share >= CERTAIN else None
+
+
+rules: Registry[Rule] = Registry(
+    "consensus rule", {"k_of_n": KOfN, "majority": Majority, "median": Median, "dawid_skene": DawidSkeneRule}
+)
+
+
+def rules_over(what: str) -> list[str]:
+    """Names of the rules that can decide about "verdict" or "grade"."""
+    return [name for name, rule in rules.items() if what in rule.over]
 
 
 def chance_of_agreement(*, people: int, needed: int, shares: Sequence[float]) -> float:

@@ -1,6 +1,6 @@
-"""What a researcher fills in: rounds, decisions, splits."""
+"""What a researcher fills in: rounds and splits."""
 
-from annotation.forms.curation import DecisionForm, ExportForm, SplitForm
+from annotation.forms.curation import ExportForm, SplitForm
 from annotation.forms.rounds import RoundForm, RoundStateForm
 
-__all__ = ["DecisionForm", "ExportForm", "RoundForm", "RoundStateForm", "SplitForm"]
+__all__ = ["ExportForm", "RoundForm", "RoundStateForm", "SplitForm"]

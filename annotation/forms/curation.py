@@ -1,4 +1,4 @@
-"""What a researcher fills in about a decision, a split or an export."""
+"""What a researcher fills in about a split or an export."""
 
 from __future__ import annotations
 
@@ -10,20 +10,8 @@ from django.utils.translation import gettext_lazy as _
 from annotation.domain.curation import Recipe
 from annotation.exporters import exporters
 from annotation.forms.choices import ANY, benchmark_choices
-from annotation.models import Judgement, Round
+from annotation.models import Round
 from generation.models import LANGUAGES, Corpus, Dialogue
-
-
-class DecisionForm(forms.Form):
-    """An expert's decision."""
-
-    verdict = forms.ChoiceField(label=_("Decision"), choices=Judgement.Verdict.choices, widget=forms.RadioSelect)
-    reason = forms.CharField(
-        label=_("Reason"),
-        max_length=2_000,
-        widget=forms.Textarea(attrs={"rows": 3}),
-        help_text=_("Kept with the decision; whoever looks later will want to know."),
-    )
 
 
 class SplitForm(forms.Form):

@@ -10,6 +10,7 @@ from annotation.models.judgements import (
     Standing,
 )
 from annotation.models.quality import Flag, GoldAnswer, HeadphoneCheck
+from annotation.models.raters import MachineRater
 from annotation.models.rounds import Assignment, GuidelineExample, Kind, Participation, Round, RoundItem
 from annotation.models.webhooks import Webhook, WebhookDelivery
 
@@ -26,6 +27,7 @@ __all__ = [
     "ImportedRating",
     "Judgement",
     "Kind",
+    "MachineRater",
     "Participation",
     "Round",
     "RoundItem",

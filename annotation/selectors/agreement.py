@@ -1,113 +1,36 @@
-"""Ratings of a round as a long table, and the agreement in it."""
+"""The agreement of a round, whole and in groups: the one function behind pages, API, exports and the command."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import date
+from itertools import combinations
 from typing import Any, NamedTuple
 
-from django.db.models import Q, QuerySet
+import numpy as np
+from django.db.models import QuerySet
 
-from annotation.domain.agreement import NAMES, Agreement, agreement
-from annotation.domain.ratings import Rating, Value
-from annotation.models import Grade, Judgement, Round
-from annotation.selectors.judgements import live_judgements
+from annotation.domain.agreement import NAMES, agreement_of
+from annotation.domain.bootstrap import REPLICATES, Ints
+from annotation.domain.ratings import MISSING, Coded
+from annotation.models import Round, RoundItem
+from annotation.selectors.coded import round_arrays
+from annotation.selectors.dimensions import GRADE, UNKNOWN, VERDICT, Dimension, round_dimensions
 from eqstudio.errors import UnknownAlias
-from generation.models import Dialogue
 
-VERDICT, GRADE, IMPORTED = "verdict", "grade", "rating"
-GRADES = (1, 2, 3, 4)
-UNKNOWN = "unknown"
+__all__ = ["BY", "GRADE", "VERDICT", "Dimension", "agreement_groups", "disputed_items", "round_agreement"]
 
-
-class Rated(NamedTuple):
-    """One row of the long table. ``group`` is the dialogue in which items are resampled."""
-
-    item: Hashable
-    rater: str
-    value: Value
-    group: Hashable
-    category: str
-    language: str
+PAIR = 2
 
 
-@dataclass
-class Dimension:
-    """One question that was asked, with its scale."""
+class Part(NamedTuple):
+    """A group: what it is called, its ratings, and the number of every item's dialogue where items share dialogues."""
 
-    name: str
-    domain: Sequence[Value] | None = None
-    level: str = ""
-    rows: list[Rated] = field(default_factory=list)
-    benchmarks: dict[str, str] = field(default_factory=dict)
-    """The benchmark that each category belongs to."""
-
-
-def round_dimensions(
-    *,
-    round: Round,  # noqa: A002 -- the word of the domain
-    outcome: str = "",
-) -> list[Dimension]:
-    """Everything that was rated in a round: grades and verdicts that count, then what was imported. Five queries.
-
-    With an ``outcome``, what was said of the items that ended so.
-    """
-    if outcome:
-        return [found for found in (_grades(round, outcome), _verdicts(round, outcome)) if found.rows]
-    found = [_grades(round), _verdicts(round), *_imported(round)]
-    benchmarks = dict(round.items.order_by().values_list("dialogue__category", "dialogue__benchmark").distinct())
-    for dimension in found:
-        dimension.benchmarks = benchmarks
-    return [dimension for dimension in found if dimension.rows]
-
-
-def _live(round_: Round, outcome: str) -> QuerySet[Judgement]:
-    live = live_judgements(round=round_)
-    return live.filter(item__outcome=outcome) if outcome else live
-
-
-def _grades(round_: Round, outcome: str = "") -> Dimension:
-    rows = Grade.objects.filter(judgement__in=_live(round_, outcome)).values_list(
-        "variant_id",
-        "judgement__annotator__username",
-        "value",
-        "judgement__item_id",
-        "judgement__item__dialogue__category",
-        "judgement__item__dialogue__language",
-    )
-    return Dimension(GRADE, GRADES, rows=[Rated(*row) for row in rows])
-
-
-def _verdicts(round_: Round, outcome: str = "") -> Dimension:
-    rows = _live(round_, outcome).values_list(
-        "item_id", "annotator__username", "verdict", "item_id", "item__dialogue__category", "item__dialogue__language"
-    )
-    return Dimension(VERDICT, Judgement.Verdict.values, "nominal", [Rated(*row) for row in rows])
-
-
-def _imported(round_: Round) -> list[Dimension]:
-    ratings = list(round_.imported_ratings.order_by("pk").values_list("item", "rater", "value", "dimension", "level"))
-    names = {item for item, *_ in ratings}
-    known = _dialogues(round_, names) if names else {}
-    found: dict[str, Dimension] = {}
-    for item, rater, value, name, level in ratings:
-        dimension = found.setdefault(name, Dimension(name or IMPORTED, level=level))
-        category, language = known.get(item, (UNKNOWN, UNKNOWN))
-        dimension.rows.append(Rated(item, rater, value, item, category, language))
-    return list(found.values())
-
-
-def _dialogues(round_: Round, names: set[str]) -> dict[str, tuple[str, str]]:
-    """Category and language of the dialogues that items go by, by public or external id."""
-    if round_.corpus_id is None:
-        return {}
-    found: dict[str, tuple[str, str]] = {}
-    rows = Dialogue.objects.filter(corpus_id=round_.corpus_id).values_list("uid", "external_id", "category", "language")
-    for uid, external, category, language in rows.iterator():
-        for name in {uid, external} & names:
-            found[name] = (category, language)
-    return found
+    label: str
+    table: Coded
+    clusters: Ints | None
+    key: tuple[int, ...] = ()
+    """Codes of the raters whom the group is about."""
 
 
 def round_agreement(
@@ -117,76 +40,186 @@ def round_agreement(
     names: Sequence[str] = NAMES,
     outcome: str = "",
 ) -> list[dict[str, Any]]:
-    """The groups of ``agreement --json``: one per question asked, split further ``by`` category, language or annotator.
+    """The groups of ``agreement --json``: one per question asked, split further ``by`` a name in BY.
 
     ``by`` in a group is the name of the group, ``dimension`` the question. Grades are resampled by dialogue. By annotator,
-    a person's rating is held against each other person's on the same item, and items are resampled.
+    a person's rating is held against each other person's on the same item; ``without`` leaves one person out; by day and
+    week an item belongs to the day of its latest rating. Machine raters are left out of all but ``annotator``, ``pair``
+    and ``kind``. Figures are kept for as long as nothing changes.
     """
-    return agreement_groups(round_dimensions(round=round, outcome=outcome), by=by, names=names)
+    arrays = round_arrays(round=round)
+    imported = tuple(round.imported_ratings.order_by("-pk").values_list("pk", flat=True)[:1])
+    marked = tuple(round.machine_raters.order_by("pk").values_list("pk", flat=True))
+    key = ("agreement", by, tuple(names), outcome, imported, marked)
+    if outcome or key not in arrays.results:
+        dimensions = round_dimensions(round=round, outcome=outcome, arrays=arrays)
+        arrays.results[key] = agreement_groups(dimensions, by=by, names=names)
+    found: list[dict[str, Any]] = arrays.results[key]
+    return found
 
 
 def agreement_groups(
-    dimensions: Iterable[Dimension], *, by: str | None = None, names: Sequence[str] = NAMES
+    dimensions: Iterable[Dimension],
+    *,
+    by: str | None = None,
+    names: Sequence[str] = NAMES,
+    replicates: int = REPLICATES,
 ) -> list[dict[str, Any]]:
     """``round_agreement`` for dimensions that were read already."""
     if by not in (None, *BY):
         raise UnknownAlias(kind="grouping", alias=str(by), known=sorted(BY))
-    groups = []
-    for dimension in dimensions:
-        for label, rows, clusters in _split(dimension, by):
-            found = _agreement(dimension, rows, clusters, names)
-            groups.append({"by": label, "dimension": dimension.name, **found.as_dict()})
-    return groups
+    return [
+        {"by": part.label, "dimension": dimension.name, **_figures(dimension, part, names, replicates)}
+        for dimension in dimensions
+        for part in parts(dimension, by)
+    ]
 
 
-def _agreement(
-    dimension: Dimension, rows: Iterable[Rating], clusters: dict[Hashable, Hashable], names: Sequence[str]
-) -> Agreement:
-    return agreement(rows, domain=dimension.domain, level=dimension.level, clusters=clusters, names=names)
+def _figures(dimension: Dimension, part: Part, names: Sequence[str], replicates: int) -> dict[str, Any]:
+    found = agreement_of(part.table, level=dimension.level, clusters=part.clusters, names=names, replicates=replicates)
+    return found.as_dict()
 
 
-Part = tuple[str, list[Rating], dict[Hashable, Hashable]]
+def parts(dimension: Dimension, by: str | None) -> Iterator[Part]:
+    """The groups of one question."""
+    if by is None:
+        yield Part(dimension.name, *dimension.people().table())
+    else:
+        yield from BY[by](dimension)
 
 
-def _split(dimension: Dimension, by: str | None) -> Iterator[Part]:
-    if by == "annotator":
-        yield from _by_annotator(dimension)
-        return
-    key = BY[by] if by else BY["dimension"]
-    parts: dict[str, list[Rated]] = defaultdict(list)
-    for row in dimension.rows:
-        parts[key(row) or dimension.name].append(row)
-    for label, rows in sorted(parts.items()):
-        yield label, [Rating(row.item, row.rater, row.value) for row in rows], {row.item: row.group for row in rows}
+def _by_codes(dimension: Dimension, codes: Ints, label: Callable[[int], str]) -> Iterator[Part]:
+    labelled = sorted((label(int(code)), int(code)) for code in np.unique(codes))
+    for name, code in labelled:
+        yield Part(name, *dimension.where(codes == code).table())
+
+
+def _whole(dimension: Dimension) -> Iterator[Part]:
+    yield from parts(dimension, None)
+
+
+def _by_category(dimension: Dimension) -> Iterator[Part]:
+    people = dimension.people()
+    return _by_codes(people, people.category, lambda code: people.categories[code] or UNKNOWN)
+
+
+def _by_language(dimension: Dimension) -> Iterator[Part]:
+    people = dimension.people()
+    return _by_codes(people, people.language, lambda code: people.languages[code] or UNKNOWN)
+
+
+def latest_day(dimension: Dimension) -> Ints:
+    """For every rating, the day of the latest rating of its item."""
+    items, item = np.unique(dimension.item, return_inverse=True)
+    latest = np.zeros(len(items), dtype=np.int64)
+    np.maximum.at(latest, item.reshape(-1), dimension.day)
+    return latest[item.reshape(-1)]
+
+
+def week_of(day: Ints) -> Ints:
+    """Ordinal of the Monday of each day's week; 0 stays 0."""
+    return np.where(day > 0, day - (day - 1) % 7, 0)
+
+
+def day_label(code: int) -> str:
+    return date.fromordinal(code).isoformat() if code else UNKNOWN
+
+
+def week_label(code: int) -> str:
+    """The ISO week, as 2026-W48."""
+    return date.fromordinal(code).strftime("%G-W%V") if code else UNKNOWN
+
+
+def _by_day(dimension: Dimension) -> Iterator[Part]:
+    people = dimension.people()
+    return _by_codes(people, latest_day(people), day_label)
+
+
+def _by_week(dimension: Dimension) -> Iterator[Part]:
+    people = dimension.people()
+    return _by_codes(people, week_of(latest_day(people)), week_label)
 
 
 def _by_annotator(dimension: Dimension) -> Iterator[Part]:
-    by_item: dict[Hashable, list[Rated]] = defaultdict(list)
-    for row in dimension.rows:
-        by_item[row.item].append(row)
-    for person in sorted({row.rater for row in dimension.rows}):
-        pairs: list[Rating] = []
-        clusters: dict[Hashable, Hashable] = {}
-        for item, rows in by_item.items():
-            mine = next((row.value for row in rows if row.rater == person), None)
-            for other in rows:
-                if mine is None or other.rater == person:
-                    continue
-                unit = (item, other.rater)
-                pairs += [Rating(unit, "person", mine), Rating(unit, "other", other.value)]
-                clusters[unit] = other.group
-        yield person, pairs, clusters
+    """Each rater against each other person on the same item."""
+    by_name = sorted((name, code) for code, name in dimension.raters.items())
+    people = ~dimension.machine_rows
+    for name, code in by_name:
+        mine = dimension.rater == code
+        if mine.any():
+            yield _against(name, code, dimension, mine, people & ~mine)
 
 
-BY: dict[str, Callable[[Rated], str]] = {
-    "category": lambda row: row.category,
-    "language": lambda row: row.language,
-    "annotator": lambda row: row.rater,
-    "dimension": lambda row: "",  # noqa: ARG005 -- the question itself names the group
+def _against(label: str, code: int, dimension: Dimension, mine: Any, others: Any) -> Part:
+    """One rater in the first column, one other rating of the same item in the second, a row for each other rating."""
+    order = np.argsort(dimension.item[mine])
+    items, values = dimension.item[mine][order], dimension.value[mine][order]
+    rows = np.nonzero(others)[0]
+    place = np.minimum(np.searchsorted(items, dimension.item[rows]), len(items) - 1)
+    met = items[place] == dimension.item[rows]
+    rows, place = rows[met], place[met]
+    matrix = np.stack([values[place], dimension.value[rows]], axis=1)
+    numbers = dimension.table()[0].numbers
+    groups = np.unique(dimension.group[rows], return_inverse=True)[1].reshape(-1)
+    table = Coded(matrix, dimension.domain, numbers, range(len(rows)), (label, "others"))
+    return Part(label, table, groups if len(rows) else None, (code,))
+
+
+def _by_pair(dimension: Dimension) -> Iterator[Part]:
+    """Every two raters who share items, on those."""
+    table, clusters = dimension.table()
+    named = sorted((dimension.raters[int(str(code))], place) for place, code in enumerate(table.raters))
+    for (first, a), (second, b) in combinations(named, PAIR):
+        both = (table.matrix[:, a] != MISSING) & (table.matrix[:, b] != MISSING)
+        if not both.any():
+            continue
+        pair = Coded(
+            table.matrix[both][:, [a, b]], table.domain, table.numbers, range(int(both.sum())), (first, second)
+        )
+        groups = None if clusters is None else np.unique(clusters[both], return_inverse=True)[1].reshape(-1)
+        codes = (int(str(table.raters[a])), int(str(table.raters[b])))
+        yield Part(f"{first} & {second}", pair, groups, codes)
+
+
+def _without(dimension: Dimension) -> Iterator[Part]:
+    """All people but one: a person whose absence raises the figure lowers it."""
+    people = dimension.people()
+    for name, code in sorted((name, code) for code, name in people.raters.items()):
+        kept = people.rater != code
+        if not kept.all():
+            yield Part(name, *people.where(kept).table(), (code,))
+
+
+def _by_kind(dimension: Dimension) -> Iterator[Part]:
+    """People among themselves, machines among themselves, and each machine against people."""
+    machine = dimension.machine_rows
+    if (~machine).any():
+        yield Part("people", *dimension.where(~machine).table())
+    if not machine.any():
+        return
+    yield Part("machines", *dimension.where(machine).table())
+    for name, code in sorted((dimension.raters[code], code) for code in dimension.machines):
+        mine = dimension.rater == code
+        if mine.any():
+            yield _against(f"{name} with people", code, dimension, mine, ~machine)
+
+
+BY: dict[str, Callable[[Dimension], Iterator[Part]]] = {
+    "annotator": _by_annotator,
+    "category": _by_category,
+    "day": _by_day,
+    "dimension": _whole,
+    "kind": _by_kind,
+    "language": _by_language,
+    "pair": _by_pair,
+    "week": _by_week,
+    "without": _without,
 }
 
 
-def disputed_items(*, round: Round) -> Any:  # noqa: A002
+def disputed_items(*, round: Round | None = None) -> QuerySet[RoundItem]:  # noqa: A002
     """Closed items that consensus could not decide and no expert has decided yet, first closed first."""
-    waiting = round.items.filter(outcome="disputed").filter(Q(adjudications=None))
-    return waiting.select_related("dialogue").order_by("closed_at", "pk")
+    waiting = RoundItem.objects.filter(outcome=RoundItem.Outcome.DISPUTED, closed_at__isnull=False)
+    if round is not None:
+        waiting = waiting.filter(round=round)
+    return waiting.select_related("dialogue", "round").order_by("closed_at", "pk")

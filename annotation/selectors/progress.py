@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from statistics import median
 from typing import Any
 
-from django.db.models import Count, F, Max, Q, QuerySet
+from django.db.models import Count, Max, Q, QuerySet, Sum
+from django.db.models.functions import Coalesce
 
-from annotation.models import Assignment, Judgement, Round, RoundItem
+from annotation.models import Assignment, Judgement, Kind, Round, RoundItem
 from annotation.selectors.judgements import live_judgements
 
 State = Assignment.State
@@ -16,36 +17,36 @@ Outcome = RoundItem.Outcome
 
 
 def rounds_with_progress(rounds: QuerySet[Round]) -> QuerySet[Round]:
-    """Rounds with items_all, items_closed, given and wanted (judgements) as attributes. One query."""
-    submitted = Q(items__assignments__state=State.SUBMITTED)
+    """Rounds with items_all, items_closed, given and wanted (judgements that count, and those asked for) as attributes.
+    One query.
+    """
+    work = Q(items__kind=Kind.WORK)
     return rounds.annotate(
-        items_all=Count("items", distinct=True),
-        items_closed=Count("items", filter=Q(items__closed_at__isnull=False), distinct=True),
-        given=Count("items__assignments", filter=submitted, distinct=True),
-        wanted=Count("items", distinct=True) * F("people_per_item"),
+        items_all=Count("items", filter=work),
+        items_closed=Count("items", filter=work & Q(items__closed_at__isnull=False)),
+        given=Coalesce(Sum("items__given", filter=work), 0),
+        wanted=Coalesce(Sum("items__wanted", filter=work), 0),
     )
 
 
 def round_progress(*, round: Round) -> dict[str, Any]:  # noqa: A002 -- the word of the domain
-    """Items by outcome, judgements given of those asked for, and how many items have how many judgements."""
-    submitted = Count("assignments", filter=Q(assignments__state=State.SUBMITTED))
+    """Items by outcome, judgements given of those asked for, and how many items have how many judgements. Two queries."""
+    groups = round.items.filter(kind=Kind.WORK).order_by().values_list("outcome", "given")
+    rows = list(groups.annotate(items=Count("pk"), asked=Sum("wanted")))
     by_given: dict[int, int] = dict.fromkeys(range(round.people_per_item + 1), 0)
     counts = dict.fromkeys((Outcome.KEPT.value, Outcome.REJECTED.value, Outcome.DISPUTED.value), 0)
-    items = closed = 0
-    for outcome, given in round.items.annotate(counted=submitted).values_list("outcome", "counted"):
-        items += 1
-        closed += bool(outcome)
-        by_given[given] = by_given.get(given, 0) + 1
+    for outcome, given, items, _asked in rows:
+        by_given[given] = by_given.get(given, 0) + items
         if outcome:
-            counts[outcome] += 1
-    judgements = sum(given * number for given, number in by_given.items())
+            counts[outcome] += items
+    items, closed = sum(row[2] for row in rows), sum(counts.values())
     return {
         "items": items,
         "closed": closed,
         "open": items - closed,
         **counts,
-        "judgements": judgements,
-        "wanted": items * round.people_per_item,
+        "judgements": sum(given * number for given, number in by_given.items()),
+        "wanted": sum(row[3] for row in rows),
         "coverage": [{"judgements": given, "items": number} for given, number in sorted(by_given.items())],
         "reserved": Assignment.objects.filter(item__round=round, state=State.ACTIVE).count(),
     }

@@ -11,8 +11,15 @@ from annotation.services.assignments import (
 from annotation.services.claims import items_drifted, items_recount
 from annotation.services.exports import export_request, export_write, exports_due, split_export
 from annotation.services.guidelines import example_add, example_remove
-from annotation.services.imports import ratings_import
-from annotation.services.items import item_adjudicate, item_close
+from annotation.services.imports import machine_raters_set, ratings_import, ratings_preview
+from annotation.services.items import (
+    item_adjudicate,
+    item_ask_more,
+    item_close,
+    item_decision_reopen,
+    item_reopen,
+    item_set_aside,
+)
 from annotation.services.judgements import grade_submit, judgement_retract
 from annotation.services.rounds import round_create, round_set_state, round_top_up, round_update
 from annotation.services.splits import split_freeze
@@ -31,11 +38,17 @@ __all__ = [
     "exports_due",
     "grade_submit",
     "item_adjudicate",
+    "item_ask_more",
     "item_close",
+    "item_decision_reopen",
+    "item_reopen",
+    "item_set_aside",
     "items_drifted",
     "items_recount",
     "judgement_retract",
+    "machine_raters_set",
     "ratings_import",
+    "ratings_preview",
     "round_create",
     "round_set_state",
     "round_top_up",

@@ -1,15 +1,17 @@
-"""An item of a round is closed by consensus or decided by an expert here."""
+"""An item of a round is closed by consensus, set aside, opened again, or decided by an expert here."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from annotation.domain.consensus import k_of_n
+from annotation.domain.consensus import disagreement
 from annotation.models import Adjudication, Assignment, Judgement, Kind, RoundItem
-from annotation.selectors.judgements import live_judgements
+from annotation.selectors.consensus import item_votes, verdict_decided
+from annotation.selectors.judgements import live_judgements, required_clips
 from eqstudio.errors import Conflict, InvalidInput
 from eqstudio.events import event_record
 from eqstudio.models import User
@@ -18,40 +20,91 @@ from generation.models import Dialogue
 from generation.services import dialogue_move
 
 Outcome = RoundItem.Outcome
+Action = Adjudication.Action
 STATES = {
     Outcome.KEPT: DialogueState.KEPT,
     Outcome.REJECTED: DialogueState.REJECTED,
     Outcome.DISPUTED: DialogueState.DISPUTED,
 }
 _BY_VERDICT = {Judgement.Verdict.KEEP.value: Outcome.KEPT, Judgement.Verdict.REJECT.value: Outcome.REJECTED}
+MOST_PEOPLE = 50
+
+
+def last_decision(*, item: RoundItem) -> Adjudication | None:
+    """What an expert last did with the item."""
+    return item.adjudications.order_by("-pk").first()
+
+
+def is_decided(*, item: RoundItem) -> bool:
+    """Whether an expert's decision stands: then people's judgements of the item are frozen."""
+    last = last_decision(item=item)
+    return last is not None and last.action == Action.DECIDED
 
 
 @transaction.atomic
 def item_close(*, item: RoundItem, now: datetime) -> RoundItem:
-    """Close an item once as many people as asked for have judged it: k of n votes decide, else it is disputed.
+    """Close an item once everybody asked for has judged it: the round's rule decides, else it is disputed.
 
-    Moves its dialogue and writes one Event. Does nothing when judgements are missing or the item is closed already.
+    Keeps ``given`` and ``disagreement``. A judgement that is not usable leaves a gap, and one more person is asked; an
+    undecided item of an adaptive round asks one more, up to the round's cap. Moves the dialogue and writes one Event when
+    the item closes; an item that is closed already keeps its outcome.
     """
-    held = item.assignments.filter(kind=Kind.WORK, state=Assignment.State.SUBMITTED).count()
-    if held < item.wanted:
-        return item
-    votes = list(live_judgements(item=item).values_list("verdict", flat=True))
-    decided = k_of_n(votes, needed=item.round.agree_needed)
-    outcome = Outcome.DISPUTED if decided is None else _BY_VERDICT[decided]
-    if RoundItem.objects.filter(pk=item.pk, closed_at=None).update(closed_at=now, outcome=outcome.value):
-        dialogue = Dialogue.objects.get(pk=item.dialogue_id)
-        dialogue_move(dialogue=dialogue, to=STATES[outcome], reason=f"round {item.round.name}")
-        event_record(actor=None, verb="closed", entity=item, outcome=outcome.value, votes=sorted(votes))
-    item.refresh_from_db(fields=["closed_at", "outcome"])
+    votes = item_votes(item=item)
+    row = RoundItem.objects.filter(pk=item.pk)
+    row.update(given=len(votes), disagreement=disagreement(votes))
+    if item.kind == Kind.WORK and row.filter(closed_at=None).exists():
+        decided = verdict_decided(item=item, votes=votes)
+        needed = _people_needed(item, votes, decided=decided is not None)
+        _people_ask(item, needed + _unusable(item, len(votes)))
+        if len(votes) >= needed:
+            outcome = Outcome.DISPUTED if decided is None else _BY_VERDICT[decided]
+            if _end(item, outcome, now=now, reason=f"round {item.round.name}"):
+                event_record(actor=None, verb="closed", entity=item, outcome=outcome.value, votes=sorted(votes))
+    item.refresh_from_db(fields=["closed_at", "outcome", "wanted", "given", "disagreement"])
     return item
+
+
+def _people_needed(item: RoundItem, votes: list[str], *, decided: bool) -> int:
+    """How many judgements that count the item needs before it may close."""
+    needed = item.round.people_per_item
+    last = last_decision(item=item)
+    if last is not None and last.action == Action.MORE:
+        before = live_judgements(item=item).filter(created__lte=last.created).count()
+        needed = max(needed, before + last.more_people)
+    cap = item.round.people_at_most
+    if needed <= len(votes) and not decided and cap is not None and len(votes) < cap:
+        needed = len(votes) + 1
+    return needed
+
+
+def _unusable(item: RoundItem, counting: int) -> int:
+    submitted = item.assignments.filter(kind=Kind.WORK, state=Assignment.State.SUBMITTED).count()
+    return submitted - counting
+
+
+def _people_ask(item: RoundItem, wanted: int) -> None:
+    """Set ``wanted``, but never below the leases that are held."""
+    held = item.assignments.filter(kind=Kind.WORK, state__in=Assignment.HOLDING).count()
+    wanted = max(wanted, held)
+    RoundItem.objects.filter(pk=item.pk).exclude(wanted=wanted).update(wanted=wanted)
+
+
+def _end(item: RoundItem, outcome: Outcome, *, now: datetime, reason: str) -> bool:
+    """Close an open item and move its dialogue; False when it was closed already."""
+    closed = RoundItem.objects.filter(pk=item.pk, closed_at=None).update(closed_at=now, outcome=outcome.value)
+    if closed:
+        dialogue = Dialogue.objects.get(pk=item.dialogue_id)
+        dialogue_move(dialogue=dialogue, to=STATES[outcome], reason=reason)
+    return bool(closed)
 
 
 @transaction.atomic
 def item_set_aside(*, item: RoundItem, reason: str, now: datetime) -> RoundItem:
-    """Close an item that people say cannot be judged as disputed, its dialogue too, for an expert to decide. One Event."""
-    if RoundItem.objects.filter(pk=item.pk, closed_at=None).update(closed_at=now, outcome=Outcome.DISPUTED.value):
-        dialogue = Dialogue.objects.get(pk=item.dialogue_id)
-        dialogue_move(dialogue=dialogue, to=DialogueState.DISPUTED, reason=reason)
+    """Send an item that people say cannot be judged to an expert, although judgements are missing: disputed, not decided.
+
+    Moves the dialogue and writes one Event; an item that is closed already stays as it is.
+    """
+    if _end(item, Outcome.DISPUTED, now=now, reason="set aside"):
         event_record(actor=None, verb="set aside", entity=item, reason=reason)
     item.refresh_from_db(fields=["closed_at", "outcome"])
     return item
@@ -63,41 +116,110 @@ def item_reopen(*, item: RoundItem, actor: User | None, reason: str) -> RoundIte
 
     Conflict when an expert has decided it or when it is part of a frozen split.
     """
-    dialogue = Dialogue.objects.get(pk=item.dialogue_id)
-    if dialogue.state == DialogueState.FROZEN.value:
-        raise Conflict(_("This item is part of a frozen split, so its judgements can no longer change."))
-    if item.adjudications.exists():
+    dialogue = _not_frozen(item, _("This item is part of a frozen split, so its judgements can no longer change."))
+    if is_decided(item=item):
         raise Conflict(_("An expert has decided this item, so its judgements can no longer change."))
+    _reopen(item, dialogue, actor, reason)
+    return item
+
+
+def _reopen(item: RoundItem, dialogue: Dialogue, actor: User | None, reason: str) -> None:
     if RoundItem.objects.filter(pk=item.pk, closed_at__isnull=False).update(closed_at=None, outcome=""):
         dialogue_move(dialogue=dialogue, to=DialogueState.IN_REVIEW, actor=actor, reason=reason)
         event_record(actor=actor, verb="reopened", entity=item, reason=reason)
     item.refresh_from_db(fields=["closed_at", "outcome"])
-    return item
+
+
+def _not_frozen(item: RoundItem, message: str) -> Dialogue:
+    dialogue = Dialogue.objects.get(pk=item.dialogue_id)
+    if dialogue.state == DialogueState.FROZEN.value:
+        raise Conflict(message)
+    return dialogue
+
+
+def _locked(item: RoundItem, reason: str) -> tuple[RoundItem, Dialogue, str]:
+    if not reason.strip():
+        raise InvalidInput(_("Say why: the reason is kept with the decision."), field="reason")
+    found = RoundItem.objects.select_for_update(of=("self",)).select_related("round", "dialogue").get(pk=item.pk)
+    dialogue = _not_frozen(found, _("This item is part of a frozen split, so its outcome can no longer change."))
+    return found, dialogue, reason.strip()
 
 
 @transaction.atomic
-def item_adjudicate(*, item: RoundItem, verdict: str, reason: str, actor: User) -> Adjudication:
+def item_adjudicate(
+    *, item: RoundItem, verdict: str, reason: str, actor: User, grades: Mapping[str, int] | None = None
+) -> Adjudication:
     """Record an expert's decision on a closed item, set its outcome, move its dialogue, and write one Event.
 
-    Only once all judgements are in (Conflict), with a reason (InvalidInput); the latest decision counts. The judgements
-    stay as they are, under their authors.
+    ``grades`` are the expert's own, by variant uid, where given. Only once all judgements are in (Conflict), with a reason
+    (InvalidInput); the latest decision counts. The judgements stay as they are, under their authors, and can no longer be
+    changed.
     """
     if verdict not in Judgement.Verdict.values:
         raise InvalidInput(_("Decide keep or reject."), field="verdict")
-    if not reason.strip():
-        raise InvalidInput(_("Say why: the reason is kept with the decision."), field="reason")
-    item = RoundItem.objects.select_for_update().select_related("round").get(pk=item.pk)
+    item, dialogue, reason = _locked(item, reason)
     if item.closed_at is None:
         raise Conflict(_("Not everybody has judged this item yet, so there is nothing to decide."))
-    dialogue = Dialogue.objects.get(pk=item.dialogue_id)
-    if dialogue.state == DialogueState.FROZEN.value:
-        raise Conflict(_("This item is part of a frozen split, so its outcome can no longer change."))
-    decision = Adjudication.objects.create(item=item, decided_by=actor, verdict=verdict, reason=reason.strip())
+    own = _own_grades(item, grades or {})
+    decision = Adjudication.objects.create(item=item, decided_by=actor, verdict=verdict, reason=reason, grades=own)
     outcome = _BY_VERDICT[verdict]
     RoundItem.objects.filter(pk=item.pk).update(outcome=outcome.value)
-    if dialogue.state != STATES[outcome].value:
-        if dialogue.state != DialogueState.DISPUTED.value:
-            dialogue_move(dialogue=dialogue, to=DialogueState.DISPUTED, actor=actor, reason="adjudication")
-        dialogue_move(dialogue=dialogue, to=STATES[outcome], actor=actor, reason="adjudication")
-    event_record(actor=actor, verb="adjudicated", entity=item, verdict=verdict, reason=reason.strip())
+    _move(dialogue, STATES[outcome], actor)
+    event_record(actor=actor, verb="adjudicated", entity=item, verdict=verdict, reason=reason)
     return decision
+
+
+def _own_grades(item: RoundItem, grades: Mapping[str, int]) -> dict[str, int]:
+    graded = {clip.uid for clip in required_clips(dialogue=item.dialogue) if clip.graded}
+    if set(grades) - graded:
+        raise InvalidInput(_("There is a grade for something that is not graded in this item."), field="grades")
+    if any(isinstance(value, bool) or value not in (1, 2, 3, 4) for value in grades.values()):
+        raise InvalidInput(_("A grade is 1, 2, 3 or 4."), field="grades")
+    return dict(grades)
+
+
+def _move(dialogue: Dialogue, to: DialogueState, actor: User) -> None:
+    """Move a dialogue to where the decision puts it; from kept to rejected and back by way of disputed."""
+    if dialogue.state == to.value:
+        return
+    if DialogueState.DISPUTED.value not in (dialogue.state, to.value):
+        dialogue_move(dialogue=dialogue, to=DialogueState.DISPUTED, actor=actor, reason="adjudication")
+    dialogue_move(dialogue=dialogue, to=to, actor=actor, reason="adjudication")
+
+
+@transaction.atomic
+def item_ask_more(*, item: RoundItem, people: int, reason: str, actor: User, now: datetime) -> Adjudication:
+    """Send a closed item to ``people`` more people: it is open again, its dialogue back in review. Writes one Event.
+
+    InvalidInput for a number outside 1 to 50 or without a reason, Conflict when the item is still open, when a decision
+    stands (open that again first), or when the item is frozen.
+    """
+    if not 1 <= people <= MOST_PEOPLE:
+        raise InvalidInput(_("Ask 1 to %(most)d more people.") % {"most": MOST_PEOPLE}, field="people")
+    item, dialogue, reason = _locked(item, reason)
+    if item.closed_at is None:
+        raise Conflict(_("This item is still being judged; nobody more is needed yet."))
+    if is_decided(item=item):
+        raise Conflict(_("This item is decided. Open the decision again first."))
+    asked = Adjudication.objects.create(
+        item=item, decided_by=actor, action=Action.MORE, more_people=people, reason=reason
+    )
+    _reopen(item, dialogue, actor, reason)
+    event_record(actor=actor, verb="asked for more judgements", entity=item, people=people, reason=reason)
+    item_close(item=item, now=now)
+    return asked
+
+
+@transaction.atomic
+def item_decision_reopen(*, item: RoundItem, reason: str, actor: User) -> Adjudication:
+    """Take an expert's decision back: the item is disputed again and its judgements are no longer frozen. The decision
+    stays in the trail. Conflict when no decision stands. Writes one Event.
+    """
+    item, dialogue, reason = _locked(item, reason)
+    if not is_decided(item=item):
+        raise Conflict(_("No decision stands on this item, so there is nothing to open again."))
+    taken = Adjudication.objects.create(item=item, decided_by=actor, action=Action.REOPENED, reason=reason)
+    RoundItem.objects.filter(pk=item.pk).update(outcome=Outcome.DISPUTED.value)
+    _move(dialogue, DialogueState.DISPUTED, actor)
+    event_record(actor=actor, verb="decision reopened", entity=item, reason=reason)
+    return taken

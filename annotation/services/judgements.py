@@ -224,6 +224,7 @@ def judgement_retract(*, judgement: Judgement, actor: Any, now: datetime) -> Ass
         late=judgement.late,
         client_key=f"undo-{judgement.uid}",
     )
+    item_close(item=item, now=now)
     event_record(actor=actor, verb="retracted", entity=item, judgement=judgement.uid)
     return lease
 

@@ -18,9 +18,9 @@ from django.views.decorators.http import require_safe
 from annotation.models import SplitItem
 from eqstudio.benchmarks import benchmark_get
 from eqstudio.benchmarks.base import Benchmark, Metric
+from eqstudio.charts import forest_svg, leaderboard_svg
 from eqstudio.errors import NotFound
 from eqstudio.estimates import Estimate
-from evaluation.charts import forest_svg, leaderboard_svg
 from evaluation.models import ScoreRecord, Sitting, Study
 from evaluation.selectors import study_to_curate_for
 from evaluation.services import comparison_build, items_apart

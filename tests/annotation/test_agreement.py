@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from annotation.domain.agreement import (
     FEW_COMMON,
     FEW_RATERS,
+    ICC,
     NAMES,
     NO_OVERLAP,
     NO_RATINGS,
@@ -115,7 +116,7 @@ def test_icc_of_shrout_and_fleiss(form, expected):
 def test_icc_in_agreement_is_the_one_for_absolute_agreement():
     ratings = [Rating(i, r, value) for i, row in enumerate(SHROUT_FLEISS) for r, value in enumerate(row)]
 
-    assert value_of(ratings, "icc") == pytest.approx(0.29, abs=0.005)
+    assert value_of(ratings, "icc_a_1") == pytest.approx(0.29, abs=0.005)
 
 
 def test_every_worked_value_about_agreement_in_the_shared_cases(shared):
@@ -221,7 +222,7 @@ def test_ratings_that_are_all_equal_say_no_variation_and_full_percent_agreement(
             "conger",
             "cohen_kappa",
             "qwk",
-            "icc",
+            *ICC,
         ],
         NO_VARIATION,
     )
@@ -366,7 +367,7 @@ def test_nominal_coefficients_do_not_care_what_the_labels_are(rows, labels):
 @settings(max_examples=60, deadline=None)
 @given(tables)
 def test_reversing_the_scale_changes_no_ordered_coefficient(rows):
-    names = ["alpha_ordinal", "alpha_interval", "ac2", "qwk", "icc"]
+    names = ["alpha_ordinal", "alpha_interval", "ac2", "qwk", *ICC]
     before = agreement(by_rater(rows), domain=(1, 2, 3, 4), names=names, replicates=2).estimates
     turned = [Rating(r.item, r.rater, 5 - r.value) for r in by_rater(rows)]
     after = agreement(turned, domain=(1, 2, 3, 4), names=names, replicates=2).estimates

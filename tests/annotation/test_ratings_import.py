@@ -164,7 +164,7 @@ def test_agreement_by_annotator_holds_each_against_the_others():
 
 
 def test_an_unknown_grouping_names_those_there_are():
-    with pytest.raises(UnknownAlias, match="annotator, category, dimension, language"):
+    with pytest.raises(UnknownAlias, match="annotator, category, day, dimension, kind, language, pair, week, without"):
         round_agreement(round=judged_round(items=1), by="mood")
 
 

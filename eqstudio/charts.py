@@ -16,9 +16,11 @@ COLOURS = {
     "rule": "#8b949b",
     "chance": "#8b949b",
 }
+SERIES = ("#0f6b6b", "#8a5a00", "#5b6a74", "#7a3e6d")
 FONT = "system-ui, sans-serif"
 ROW_HEIGHT = 24
 WIDTH = 560
+CHART_HEIGHT = 220
 PADDING = {"left": 60, "right": 12, "top": 6, "bottom": 6}
 """Room on the left: the reader's font may be wider than the one the labels were measured with."""
 
@@ -98,3 +100,27 @@ def _domain(values: Sequence[Mapping[str, Any]], chance: float | None) -> list[f
     if low >= 0 and high <= 1:
         return [0.0, 1.0]
     return [low - (high - low or 1) * 0.05, high + (high - low or 1) * 0.05]
+
+
+def over_time_svg(rows: Sequence[Mapping[str, Any]], *, axis: str) -> str:
+    """A figure with its interval on one day after the other; ``rows`` have label, name, value, lo, hi in order of time."""
+    import altair as alt  # noqa: PLC0415 -- slow import
+
+    values = [{**row, "lo": _or(row["lo"], row["value"]), "hi": _or(row["hi"], row["value"])} for row in rows]
+    names = list(dict.fromkeys(row["name"] for row in rows))
+    labels = sorted({row["label"] for row in rows})
+    base = alt.Chart(alt.Data(values=values))
+    x = alt.X("label:N", sort=labels, title=None, axis=alt.Axis(labelAngle=-40, labelOverlap=True, labelLimit=120))
+    scale = alt.Scale(domain=_domain(values, None), nice=False)
+    colours = alt.Scale(domain=names, range=[SERIES[place % len(SERIES)] for place in range(len(names))])
+    legend = alt.Legend(title=None, orient="top", labelLimit=260) if len(names) > 1 else None
+    common = {"x": x, "color": alt.Color("name:N", scale=colours, legend=legend)}
+    y = alt.Y("value:Q", title=axis, scale=scale)
+    layers = [
+        base.mark_area(opacity=0.16).encode(y=alt.Y("lo:Q", title=axis, scale=scale), y2="hi:Q", **common),
+        base.mark_line(strokeWidth=2).encode(y=y, **common),
+        base.mark_point(size=45, filled=True, opacity=1).encode(
+            y=y, shape=alt.Shape("name:N", sort=names, legend=legend), **common
+        ),
+    ]
+    return _svg(alt.layer(*layers).properties(width=WIDTH, height=CHART_HEIGHT))
