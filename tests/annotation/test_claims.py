@@ -278,20 +278,28 @@ def test_dates_and_pauses_hold_people_back(fields, kind):
     [
         ("paused", "person_paused"),
         ("unqualified", "not_qualified"),
-        ("training", "training"),
-        ("qualifying", "qualifying"),
     ],
 )
-def test_where_a_person_stands_decides_what_they_get(state, kind):
+def test_a_person_who_may_not_go_on_is_told_why(state, kind):
     made, person = round_with(), annotator()
     Participation.objects.create(round=made, annotator=person, state=state, reason="gold", evidence={"right": 3})
 
     told = queue_state(round=made, annotator=person, now=timezone.now())
 
-    assert told.kind == kind
+    assert (told.kind, told.reason, told.evidence) == (kind, "gold", {"right": 3})
     assert assignment_next(round=made, annotator=person, now=timezone.now()) is None
-    if kind in {"person_paused", "not_qualified"}:
-        assert (told.reason, told.evidence) == ("gold", {"right": 3})
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("state", ["training", "qualifying"])
+def test_a_person_without_anything_to_train_on_goes_on_to_work(state):
+    made, person = round_with(), annotator()
+    stand = Participation.objects.create(round=made, annotator=person, state=state)
+
+    assert queue_state(round=made, annotator=person, now=timezone.now()).kind == state
+    assert assignment_next(round=made, annotator=person, now=timezone.now()).kind == "work"
+    stand.refresh_from_db()
+    assert stand.state == "active"
 
 
 @pytest.mark.django_db
