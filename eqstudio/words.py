@@ -40,6 +40,7 @@ VERBS: dict[str, Any] = {
     "study_close": _("closed"),
     "study_create": _("created"),
     "study_run": _("started a run"),
+    "transcript put right": _("put the transcript right"),
     "topped up": _("took in what is ready"),
 }
 
