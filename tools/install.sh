@@ -35,7 +35,16 @@ make_venv() {
 }
 
 digest() { "$venv/bin/python" -c 'import hashlib, sys; print(hashlib.sha256(b"".join(open(f, "rb").read() for f in sys.argv[1:])).hexdigest())' "$@"; }
-pip() { "$venv/bin/python" -m pip --disable-pip-version-check --quiet "$@"; }
+
+# What pip is at, one line for each step instead of one for each package.
+pip() {
+    "$venv/bin/python" -m pip --disable-pip-version-check --progress-bar off "$@" | awk '
+        function tell(what) { printf "  %s\n", what > "/dev/stderr"; fflush("/dev/stderr") }
+        /^Collecting / { if (++found % 25 == 0) tell(found " packages found") }
+        /^ *Downloading .*MB/ { tell("fetching " $2 " " $3 " " $4) }
+        /^Building wheels? / { tell("building a package from its source") }
+        /^Installing collected packages/ { tell("unpacking " NF - 3 " packages; the last step, about a minute") }'
+}
 
 # install NAME FILE...: once per content of the files.
 install() {
@@ -47,10 +56,11 @@ install() {
     for file in "$@"; do
         if [[ $file == *nodeps* ]]; then bare+=(-r "$file"); else options+=(-r "$file"); fi
     done
-    say "Installing $* ..."
+    say "Installing $* (a few minutes the first time) ..."
     pip install "${options[@]}"
     if [ ${#bare[@]} -gt 0 ]; then pip install --no-deps --ignore-requires-python "${bare[@]}"; fi
     printf '%s' "$wanted" >"$stamp"
+    say "  done"
 }
 
 if ! { [ -x "$venv/bin/python" ] && suits "$venv/bin/python"; }; then make_venv; fi
