@@ -120,9 +120,7 @@ def sound_gone(clip: Clip) -> SoundGone:
     """Says which dialogues are hurt, by their public ids: a title could tell what a question asks for."""
     dialogues = clip.variants.order_by().values_list("turn__dialogue__uid", flat=True).distinct()
     return SoundGone(
-        _(
-            "The sound of this clip is missing from the store (dialogue %(dialogues)s). Tell whoever runs the studio."
-        )
+        _("The sound of this clip is missing from the store (dialogue %(dialogues)s). Tell whoever runs the studio.")
         % {"dialogues": ", ".join(sorted(dialogues))}
     )
 

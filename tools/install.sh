@@ -37,14 +37,18 @@ make_venv() {
 digest() { "$venv/bin/python" -c 'import hashlib, sys; print(hashlib.sha256(b"".join(open(f, "rb").read() for f in sys.argv[1:])).hexdigest())' "$@"; }
 
 # What pip is at, one line for each step instead of one for each package.
-pip() {
-    "$venv/bin/python" -m pip --disable-pip-version-check --progress-bar off "$@" | awk '
-        function tell(what) { printf "  %s\n", what > "/dev/stderr"; fflush("/dev/stderr") }
-        /^Collecting / { if (++found % 25 == 0) tell(found " packages found") }
-        /^ *Downloading .*MB/ { tell("fetching " $2 " " $3 " " $4) }
-        /^Building wheels? / { tell("building a package from its source") }
-        /^Installing collected packages/ { tell("unpacking " NF - 3 " packages; the last step, about a minute") }'
+told() {
+    local line found=0
+    while IFS= read -r line; do
+        case $line in
+            "Collecting "*) found=$((found + 1)); if [ $((found % 25)) = 0 ]; then say "  $found packages found"; fi ;;
+            *Downloading*MB*) say "  fetching ${line#*Downloading }" ;;
+            "Building wheel"*) say "  building a package from its source" ;;
+            "Installing collected packages"*) say "  unpacking them; the last step, about a minute" ;;
+        esac
+    done
 }
+pip() { "$venv/bin/python" -m pip --disable-pip-version-check install --progress-bar off "$@" | told; }
 
 # install NAME FILE...: once per content of the files.
 install() {
@@ -57,8 +61,8 @@ install() {
         if [[ $file == *nodeps* ]]; then bare+=(-r "$file"); else options+=(-r "$file"); fi
     done
     say "Installing $* (a few minutes the first time) ..."
-    pip install "${options[@]}"
-    if [ ${#bare[@]} -gt 0 ]; then pip install --no-deps --ignore-requires-python "${bare[@]}"; fi
+    pip "${options[@]}"
+    if [ ${#bare[@]} -gt 0 ]; then pip --no-deps --ignore-requires-python "${bare[@]}"; fi
     printf '%s' "$wanted" >"$stamp"
     say "  done"
 }

@@ -13,6 +13,8 @@ from django.utils import translation
 
 from eqstudio.errors import Conflict, IllegalMove, InvalidInput, UnknownAlias
 from eqstudio.models import Event
+from eqstudio.templatetags.studio import details
+from eqstudio.words import STATES
 from generation import tasks
 from generation.domain.lifecycle import DialogueState
 from generation.domain.sayings import SAYINGS
@@ -20,8 +22,9 @@ from generation.models import Batch, Brief, Dialogue, ProviderCall, QcReport, Va
 from generation.providers.transcriber.fake import FakeTranscriber
 from generation.providers.voice.fake import heard_key
 from generation.services import corpus_import, dialogue_move, import_check, transcript_correct, upload_create
-from generation.words import finding_words
-from tests.generation.factories import CorpusFactory, wav_bytes
+from generation.services.provider_checks import KINDS
+from generation.words import PROVIDER_LINES, STATE_LABELS, finding_words
+from tests.generation.factories import CorpusFactory, DialogueFactory, wav_bytes
 from tests.generation.pipeline import advance, one_briefed
 
 pytestmark = pytest.mark.django_db
@@ -218,6 +221,29 @@ def test_a_finding_is_worded_again_from_its_name_and_figures():
         language = next(row for row in rows if row.check_name == "language")
         assert language.detail["figures"] == {"expected": "English"}
         assert "%" not in finding_words(language.message, language.detail)
+
+
+def test_every_provider_is_told_in_a_line_and_every_state_has_the_same_words_in_the_trail():
+    known = {(kind, alias) for kind, registry in KINDS.items() for alias in registry}
+
+    assert set(PROVIDER_LINES) == known
+    assert {state: str(label) for state, label in STATES.items()} == {
+        state.value: str(label) for state, label in STATE_LABELS.items()
+    }
+
+
+def test_the_trail_words_states_and_keeps_what_it_does_not_know(client, ada):
+    client.force_login(ada)
+    dialogue_move(dialogue=DialogueFactory(state="ready"), to=DialogueState.FLAGGED, reason="transcript")
+
+    page = client.get(reverse("events")).content.decode()
+
+    assert details({"before": "in_review", "after": "gone", "odd": 3}) == [
+        ("before", "in review"),
+        ("after", "gone"),
+        ("odd", 3),
+    ]
+    assert '<span class="muted">because</span> transcript' in page
 
 
 def test_a_finding_from_before_keeps_its_words():
