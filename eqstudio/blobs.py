@@ -59,14 +59,29 @@ def _write_atomically(path: Path, data: bytes) -> None:
         partial.unlink(missing_ok=True)
 
 
-def blob_exists(sha256: str) -> bool:
-    """Whether the bytes are still there; their content is not looked at."""
-    return default_storage.exists(blob_key(sha256))
-
-
 def blob_size(sha256: str) -> int:
     """How many bytes are stored; FileNotFoundError if they are gone."""
     return default_storage.size(blob_key(sha256))
+
+
+def blob_whole(sha256: str, size: int) -> bool:
+    """Whether as many bytes are there as were stored; cheap, so it does not notice bytes that only differ."""
+    try:
+        return blob_size(sha256) == size
+    except FileNotFoundError:
+        return False
+
+
+def blob_same(sha256: str) -> bool:
+    """Whether the stored bytes are still those that their name tells. Reads them."""
+    digest = hashlib.sha256()
+    try:
+        with blob_open(sha256) as handle:
+            while block := handle.read(1024 * 1024):
+                digest.update(block)
+    except FileNotFoundError:
+        return False
+    return digest.hexdigest() == sha256
 
 
 @contextmanager

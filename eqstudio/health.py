@@ -18,13 +18,16 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from kombu.exceptions import OperationalError
 
-from eqstudio.home import work_ages
+from eqstudio.blobs import blob_same
+from eqstudio.home import stored_names, work_ages
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 STALLED_AFTER = timedelta(minutes=10)
 BROKER_TIMEOUT_S = 2.0
+LOOKED_AT = 3
+"""Stored sounds that are read and held against their names, others each time."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,7 @@ class Probe:
 
 
 def health_probe(*, now: datetime) -> list[Probe]:
-    """Look at database, broker, storage and queue. Writes and removes one small file in the storage."""
+    """Look at database, broker, storage and queue. Writes and removes one small file in the storage, and reads a few clips."""
     return [
         _timed("database", _("Database"), _database),
         _timed("broker", _("Broker"), _broker),
@@ -88,7 +91,15 @@ def _storage() -> tuple[bool, Any]:
             default_storage.delete(name)
     except (OSError, BotoCoreError, ClientError):
         return False, _("The storage cannot be written or read.")
-    return (True, _("writes and reads")) if same else (False, _("The storage gave back other bytes than it was given."))
+    if not same:
+        return False, _("The storage gave back other bytes than it was given.")
+    try:
+        whole = all(blob_same(name) for source in stored_names for name in source(LOOKED_AT))
+    except (OSError, BotoCoreError, ClientError):
+        return False, _("The storage cannot be written or read.")
+    except DatabaseError:
+        return True, _("writes and reads")  # what the database does not tell is its own probe's to say
+    return (True, _("writes and reads")) if whole else (False, _("A stored sound is gone, or no longer what it was."))
 
 
 def _queue(now: datetime) -> tuple[bool, Any]:

@@ -6,6 +6,7 @@ An app registers dotted names in its ``AppConfig.ready``; they are imported on f
     running_jobs.register("generation.home:running")    (now) -> jobs for the strip under the top line
     search_sources.register("generation.home:search")   (query, limit) -> hits of the search page
     work_ages.register("generation.home:work_age")      (now) -> how long due work has waited
+    stored_names.register("generation.home:stored")     (count) -> names of a few stored blobs, for a look at them
     person_counts.register("annotation.home:counts")    (ids of people) -> columns of the list of people
 """
 
@@ -94,6 +95,7 @@ home_panels: Sources[Callable[[User, datetime], Iterable[Panel]]] = Sources()
 running_jobs: Sources[Callable[[datetime], Iterable[Job]]] = Sources()
 search_sources: Sources[Callable[[str, int], Iterable[Hit]]] = Sources()
 work_ages: Sources[Callable[[datetime], WorkAge]] = Sources()
+stored_names: Sources[Callable[[int], Iterable[str]]] = Sources()
 person_counts: Sources[Callable[[Sequence[int]], Iterable[PersonCount]]] = Sources()
 
 

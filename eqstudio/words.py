@@ -60,6 +60,7 @@ VERBS: dict[str, Any] = {
     "study_create": _("created"),
     "study_run": _("started a run"),
     "took the known answer away": _("took the known answer away"),
+    "transcript put right": _("put the transcript right"),
     "topped up": _("took in what is ready"),
     "upheld a flag": _("upheld a flag"),
 }
@@ -90,6 +91,36 @@ ENTITIES: dict[str, Any] = {
     "user": _("person"),
     "variant": _("version"),
 }
+
+STATES: dict[str, Any] = {
+    "briefed": _("waits for its script"),
+    "scripted": _("waits for its voices"),
+    "voiced": _("waits for its check"),
+    "ready": _("ready"),
+    "flagged": _("flagged"),
+    "in_review": _("in review"),
+    "kept": _("kept"),
+    "rejected": _("rejected"),
+    "disputed": _("disputed"),
+    "frozen": _("frozen"),
+    "failed": _("failed"),
+}
+"""Of a dialogue; a test holds them against the app that they belong to."""
+
+DETAILS: dict[str, Any] = {
+    "before": _("before"),
+    "after": _("after"),
+    "reason": _("because"),
+    "corpus": _("corpus"),
+    "created": _("taken in"),
+    "skipped": _("there already"),
+    "refused": _("turned away"),
+    "format": _("laid out as"),
+    "files": _("files"),
+    "dialogues": _("dialogues"),
+    "transcriber": _("transcript checked by"),
+}
+"""What stands beside an event, where its name alone says little."""
 
 REASONS: dict[str, Any] = {
     "a ratio scale has no values below zero": _("a ratio scale has no values below zero"),

@@ -25,6 +25,7 @@ from django.db import IntegrityError, transaction
 from eqstudio.blobs import blob_put, blob_read, blob_size
 from eqstudio.errors import InvalidInput
 from generation.domain.acoustics import FLOOR_DB, Measures, measure
+from generation.domain.tags import has_comments, without_tags
 from generation.models import Clip, Rendition
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def clip_ingest(*, data: bytes, name: str = "") -> Clip:
     """Take in one audio file and return its Clip; the same bytes give the same Clip.
 
     The clip keeps the bytes it came with. Where browsers do not play those, a 16-bit WAV of the same sound is kept beside
-    it and is what pages play. Side effects: one or two stored blobs, one Clip row and perhaps one Rendition. Raises
+    it and is what pages play; where they hold tags, the same bytes without those. Side effects: one or two stored blobs, one Clip row and perhaps one Rendition. Raises
     InvalidInput that names the file and says what is wrong with it; then nothing was stored.
     """
     return clip_keep(clip_prepare(data=data, name=name))
@@ -118,7 +119,7 @@ def clip_prepare(*, data: bytes, name: str = "") -> Incoming:
         return Incoming(known)
     decoded = audio_decode(data=data, name=name)
     measures = measure(decoded.samples, decoded.rate)
-    copy = None if _plays(decoded) else playable_copy(decoded)
+    copy = _listened(data, decoded)
     blob_put(data)
     if copy is not None:
         blob_put(copy.data)
@@ -162,7 +163,7 @@ def _playable(clip: Clip, copy: Copy, decoded: Decoded) -> Rendition:
     return Rendition(
         kind=Rendition.Kind.PLAYABLE,
         sha256=hashlib.sha256(copy.data).hexdigest(),
-        media_type="audio/wav",
+        media_type=copy.media_type,
         size=len(copy.data),
         frames=copy.frames,
         sample_rate=copy.rate,
@@ -170,7 +171,7 @@ def _playable(clip: Clip, copy: Copy, decoded: Decoded) -> Rendition:
         duration=copy.frames / copy.rate,
         loudness=clip.loudness,
         peak=clip.peak,
-        parameters={"from": f"{decoded.format}/{decoded.subtype}", "to": "WAV/PCM_16"},
+        parameters={"from": f"{decoded.format}/{decoded.subtype}", "to": copy.made},
     )
 
 
@@ -250,12 +251,27 @@ def _plays(decoded: Decoded) -> bool:
 
 
 class Copy(NamedTuple):
-    """A 16-bit WAV."""
+    """A 16-bit WAV, or the bytes that came without what was said beside the sound."""
 
     data: bytes
     frames: int
     rate: int
     channels: int
+    media_type: str = "audio/wav"
+    made: str = "WAV/PCM_16"
+
+
+def _listened(data: bytes, decoded: Decoded) -> Copy | None:
+    """What is played instead of the bytes that came: where browsers cannot play those, or where they hold tags, which may
+    name what a listener is to find out. None where they are fine as they are.
+    """
+    if not _plays(decoded) or has_comments(data):
+        return playable_copy(decoded)
+    bare = without_tags(data)
+    if bare == data:
+        return None
+    frames, channels = decoded.samples.shape
+    return Copy(bare, frames, decoded.rate, channels, _MEDIA_TYPES[decoded.format], "without tags")
 
 
 def playable_copy(decoded: Decoded) -> Copy:

@@ -58,9 +58,10 @@ def production_sweep() -> None:
 
 @cpu_task
 def upload_step(upload_id: int) -> None:
-    """Read an upload on for a few minutes."""
+    """Read an upload on for a few minutes; what is to be transcribed is then due."""
     if upload_run(upload_id=upload_id, now=timezone.now()).more:
         upload_enqueue(upload_id)
+    production_sweep_now()
 
 
 def upload_enqueue(upload_id: int) -> None:

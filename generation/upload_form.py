@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from eqstudio.benchmarks import benchmark_get, benchmarks
 from generation.importers import importers
 from generation.models import LANGUAGES
+from generation.providers import transcribers
 from generation.words import category_label
 
 FORMATS: dict[str, Any] = {
@@ -53,6 +54,11 @@ def _categories() -> list[tuple[str, Any]]:
     return [("", _("as each row says")), *leaves]
 
 
+def listeners() -> list[tuple[str, Any]]:
+    """Who may be asked to listen, or nobody."""
+    return [("", _("nobody")), *transcribers.choices()]
+
+
 class UploadForm(forms.Form):
     """Files, what they are, and what holds for every row that does not say it itself."""
 
@@ -70,6 +76,12 @@ class UploadForm(forms.Form):
         choices=[("", _("as each row says, or as its text is written")), *LANGUAGES],
         required=False,
     )
+    transcriber = forms.ChoiceField(
+        label=_("Transcript checked by"),
+        choices=lazy(listeners, list),
+        required=False,
+        help_text=_("Each recording is transcribed and held against its words, as what is made here."),
+    )
     speaker = forms.CharField(label=_("Speaker"), max_length=80, required=False)
     consent = forms.CharField(
         label=_("Consent"), max_length=120, required=False, help_text=_("Where the speaker's consent is kept.")
@@ -79,5 +91,11 @@ class UploadForm(forms.Form):
     def defaults(self) -> dict[str, str]:
         """What holds for every row, by the names that importers know."""
         benchmark, _slash, category = self.cleaned_data["category"].partition("/")
-        rest = {name: self.cleaned_data[name] for name in ("language", "speaker", "consent", "licence")}
+        rest = {name: self.cleaned_data[name] for name in ("language", "speaker", "consent", "licence", "transcriber")}
         return {"benchmark": benchmark, "category": category, **rest}
+
+
+class WordsForm(forms.Form):
+    """Who listens again once the words of a recording are put right."""
+
+    transcriber = forms.ChoiceField(label=_("Transcript checked by"), choices=lazy(listeners, list), required=False)

@@ -2,7 +2,7 @@
 
 from django.urls import include, path
 
-from generation.views import batches, browser, corpora, providers, shortcuts, uploads
+from generation.views import batches, browser, corpora, providers, shortcuts, uploads, words
 
 urlpatterns = [
     path("corpora/", corpora.corpora, name="corpora"),
@@ -11,6 +11,7 @@ urlpatterns = [
     path("uploads/<str:uid>/", uploads.upload, name="upload"),
     path("dialogues/<str:uid>/", corpora.dialogue, name="dialogue"),
     path("dialogues/<str:uid>/decide/", corpora.dialogue_decide, name="dialogue_decide"),
+    path("dialogues/<str:uid>/words/", words.dialogue_words, name="dialogue_words"),
     path("batches/", batches.batches, name="batches"),
     path("batches/new/", batches.batch_new, name="batch_new"),
     path("batches/<str:uid>/", batches.batch, name="batch"),

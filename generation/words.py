@@ -77,6 +77,32 @@ DRAW_LABELS: dict[str, Any] = {
 """What was drawn for a dialogue."""
 
 
+PROVIDER_LINES: dict[tuple[str, str], Any] = {
+    ("text", "openai"): _("OpenAI, or any service that is spoken to like it; its address, model and key are settings"),
+    ("text", "azure"): _("a model of OpenAI's that your organisation runs in Microsoft's cloud"),
+    ("text", "qwen"): _("Alibaba's models in its cloud"),
+    ("text", "deepseek"): _("DeepSeek's models at its own service"),
+    ("text", "anthropic"): _("Claude, at Anthropic's service"),
+    ("text", "portkey"): _("a gateway that passes the question on to any vendor and keeps the accounts"),
+    ("text", "vllm"): _("a large open model on a machine of your own with an accelerator"),
+    ("text", "llamacpp"): _("a small open model on a machine of your own"),
+    ("text", "local"): _("a very small model inside the studio: for trying out, not for good scripts"),
+    ("text", "demo"): _("the studio's own few scripts, written by people"),
+    ("text", "fake"): _("fills in the form of a script, for tests; not let into production"),
+    ("voice", "openai"): _("OpenAI's voices, or any service like it that follows instructions on tone"),
+    ("voice", "speech-server"): _("a speech program on a machine of your own"),
+    ("voice", "qwen3-tts"): _("Alibaba's open voices, on a machine of your own with an accelerator"),
+    ("voice", "local"): _("voices inside the studio; their mood is set by pitch, pace and loudness"),
+    ("voice", "fake"): _("tones instead of speech, for tests; not let into production"),
+    ("transcriber", "openai"): _("OpenAI's transcription, or any service that is spoken to like it"),
+    ("transcriber", "transcript-server"): _("a transcription program on a machine of your own"),
+    ("transcriber", "whisper-large-v3"): _("the transcriber of the published checks, on a machine with an accelerator"),
+    ("transcriber", "local"): _("a small transcriber inside the studio; it mishears more, above all Chinese"),
+    ("transcriber", "fake"): _("says what was to be said, for tests; not let into production"),
+}
+"""What each provider is, for whoever never heard its name."""
+
+
 def text_here(text: Mapping[str, str]) -> str:
     """The text in the language of the page."""
     language = "zh" if (get_language() or "en").startswith("zh") else "en"

@@ -67,6 +67,7 @@ TABLE = {
     "corpus": get(CURATE, "corpus"),
     "dialogue": get(CURATE, "dialogue"),
     "dialogue_decide": post(CURATE, "dialogue"),
+    "dialogue_words": get(CURATE, "dialogue"),
     "batches": get(CURATE),
     "batch_new": get(CURATE),
     "batch": get(CURATE, "batch"),

@@ -35,7 +35,20 @@ make_venv() {
 }
 
 digest() { "$venv/bin/python" -c 'import hashlib, sys; print(hashlib.sha256(b"".join(open(f, "rb").read() for f in sys.argv[1:])).hexdigest())' "$@"; }
-pip() { "$venv/bin/python" -m pip --disable-pip-version-check --quiet "$@"; }
+
+# What pip is at, one line for each step instead of one for each package.
+told() {
+    local line found=0
+    while IFS= read -r line; do
+        case $line in
+            "Collecting "*) found=$((found + 1)); if [ $((found % 25)) = 0 ]; then say "  $found packages found"; fi ;;
+            *Downloading*MB*) say "  fetching ${line#*Downloading }" ;;
+            "Building wheel"*) say "  building a package from its source" ;;
+            "Installing collected packages"*) say "  unpacking them; the last step, about a minute" ;;
+        esac
+    done
+}
+pip() { "$venv/bin/python" -m pip --disable-pip-version-check install --progress-bar off "$@" | told; }
 
 # install NAME FILE...: once per content of the files.
 install() {
@@ -47,10 +60,11 @@ install() {
     for file in "$@"; do
         if [[ $file == *nodeps* ]]; then bare+=(-r "$file"); else options+=(-r "$file"); fi
     done
-    say "Installing $* ..."
-    pip install "${options[@]}"
-    if [ ${#bare[@]} -gt 0 ]; then pip install --no-deps --ignore-requires-python "${bare[@]}"; fi
+    say "Installing $* (a few minutes the first time) ..."
+    pip "${options[@]}"
+    if [ ${#bare[@]} -gt 0 ]; then pip --no-deps --ignore-requires-python "${bare[@]}"; fi
     printf '%s' "$wanted" >"$stamp"
+    say "  done"
 }
 
 if ! { [ -x "$venv/bin/python" ] && suits "$venv/bin/python"; }; then make_venv; fi

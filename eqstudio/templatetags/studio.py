@@ -8,7 +8,7 @@ from django import template
 from django.utils.translation import gettext, ngettext
 
 from eqstudio.estimates import Estimate
-from eqstudio.words import ENTITIES, REASONS, VERBS
+from eqstudio.words import DETAILS, ENTITIES, REASONS, STATES, VERBS
 
 register = template.Library()
 
@@ -61,13 +61,28 @@ def entity_words(entity: str) -> str:
     return str(ENTITIES.get(entity, entity))
 
 
+_MOVE = frozenset({"before", "after"})
+"""Details that may be states of a dialogue."""
+
+
 @register.filter
 def pairs(mapping: dict[str, Any]) -> list[tuple[str, Any]]:
     """Names and values of a dict, empty ones left out; ``.items`` in a template would find a key of that name first."""
     return [(name, _plain(value)) for name, value in mapping.items() if value not in ("", None, [])]
 
 
+@register.filter
+def details(mapping: dict[str, Any]) -> list[tuple[str, Any]]:
+    """As ``pairs``, for what stands beside an event: names and states of a dialogue in words."""
+    return [
+        (str(DETAILS.get(name, name)), str(STATES[value]) if name in _MOVE and value in STATES else value)
+        for name, value in pairs(mapping)
+    ]
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, bool):
         return gettext("yes") if value else gettext("no")
+    if isinstance(value, dict):
+        return ", ".join(f"{name}: {each}" for name, each in value.items())
     return ", ".join(map(str, value)) if isinstance(value, list) else value

@@ -101,11 +101,6 @@ def findings(
     return found
 
 
-def finding_undecodable(message: str) -> Finding:
-    """The finding for a clip whose bytes could not be decoded."""
-    return Finding("decodable", passed=False, value=None, threshold=None, said="undecodable", figures={"why": message})
-
-
 def pair_findings(
     *, first: Measures, second: Measures, wanted_db: float = 0.0, thresholds: Thresholds = DEFAULTS
 ) -> list[Finding]:

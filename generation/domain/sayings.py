@@ -17,7 +17,6 @@ NAMED = frozenset({"expected", "spoken"})
 
 SAYINGS: dict[str, str] = {
     "decodable": _("The clip decodes whole."),
-    "undecodable": _("It cannot be decoded: %(why)s"),
     "duration": _("The clip lasts %(value)s s."),
     "duration.outside": _("The clip lasts %(value)s s; between %(short)s and %(long)s s are expected."),
     "silence": _("%(share)s of the clip is pause."),

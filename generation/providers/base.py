@@ -97,6 +97,10 @@ class TextProvider(Provider):
 
     writes_in_stages: ClassVar[bool] = False
 
+    def lacks(self, *, benchmark: str, category: str, language: str, count: int) -> str:
+        """Why it cannot write so many scripts of a kind, known before it is asked; empty when it can."""
+        return ""
+
     @abstractmethod
     def write(
         self, *, prompt: Prompt, schema: type[BaseModel], seed: int, brief: BriefSpec, ordinal: int, benchmark: str

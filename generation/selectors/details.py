@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from django.db.models import Max
 
-from eqstudio.blobs import blob_exists
+from eqstudio.blobs import blob_whole
 from generation.models import Clip, Dialogue, ProviderCall, QcReport, Take, Turn, Variant
 
 
@@ -47,11 +47,11 @@ class DialogueDetail:
     """What it sounded like before it was spoken again, the first take first; each with its ``failed`` findings and a ``code``."""
 
     def lines_without_sound(self) -> list[int]:
-        """Positions of the lines that have a clip whose bytes are gone from the store."""
+        """Positions of the lines that have a clip whose bytes are gone from the store, or not as many as they were."""
         return [
             line.turn.position
             for line in self.turns
-            if any(each.clip and not blob_exists(each.clip.sha256) for each in line.variants)
+            if any(each.clip and not blob_whole(each.clip.sha256, each.clip.size) for each in line.variants)
         ]
 
 

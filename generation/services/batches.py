@@ -106,6 +106,11 @@ def brief_check(brief: BriefInput) -> None:
     if brief.count < 1:
         raise InvalidInput(_("A brief asks for at least one dialogue."), field="count")
     _providers_check(brief)
+    lacking = text_providers.get(brief.text_provider)().lacks(
+        benchmark=brief.benchmark, category=brief.category, language=brief.language, count=brief.first + brief.count
+    )
+    if lacking:
+        raise InvalidInput(lacking, field="category")
 
 
 def _providers_check(brief: BriefInput) -> None:

@@ -24,6 +24,7 @@ from generation.importers import Refusal, importers
 from generation.importers.tables import readable
 from generation.importers.unpacking import Room, zip_unpack
 from generation.models import Corpus, Dialogue, Upload, UploadRefusal
+from generation.providers import transcribers
 from generation.services.importing import import_walk
 
 MAX_FILES = 2_000
@@ -51,9 +52,12 @@ def upload_create(
 ) -> Upload:
     """Keep what was sent; a worker reads it. Side effects: the files in the storage, one Upload row and one Event.
 
-    InvalidInput when nothing came, or too many files, or more than is taken; UnknownAlias for an unknown format.
+    ``defaults`` may name the ``transcriber`` that is to listen. InvalidInput when nothing came, or too many files, or more
+    than is taken; UnknownAlias for an unknown format or transcriber.
     """
     importers.get(format)
+    if defaults.get("transcriber"):
+        transcribers.get(defaults["transcriber"])
     if not files:
         raise InvalidInput(_("No file came. Choose files or a zip, then send them."), field="sent")
     if len(files) > MAX_FILES:
@@ -135,7 +139,12 @@ def _outcomes(upload: Upload, folder: Path, refusals: list[Refusal]) -> Iterator
     yield from refusals[upload.position :]
     start = max(0, upload.position - len(refusals))
     yield from import_walk(
-        corpus=upload.corpus, path=folder, format=upload.format, defaults=upload.defaults, start=start
+        corpus=upload.corpus,
+        path=folder,
+        format=upload.format,
+        defaults=upload.defaults,
+        transcriber=upload.defaults.get("transcriber", ""),
+        start=start,
     )
 
 

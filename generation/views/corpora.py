@@ -67,6 +67,7 @@ def dialogue(request: HttpRequest, uid: str) -> HttpResponse:
     wanted = wanted_read(request.GET.dict())
     context |= {"wanted": wanted, "beside": dialogue_neighbours(dialogue=found, wanted=wanted)}
     context["listed"] = address_of(request.GET)
+    context["may_word"] = not found.is_made_here and found.state in (DialogueState.READY, DialogueState.FLAGGED)
     context["takes"] = [(take, clip_card(clip=take.clip, holder=user.uid, original=True)) for take in detail.takes]
     if found.state == DialogueState.FLAGGED:
         context["form"] = FlaggedForm()

@@ -11,7 +11,7 @@ from django.http import HttpResponse, HttpResponseRedirect, StreamingHttpRespons
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from eqstudio.blobs import blob_exists, blob_key, blob_open
+from eqstudio.blobs import blob_key, blob_open, blob_whole
 from generation.media import served_for_ticket, sound_gone, token_etag
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def _accelerated(clip: Served) -> HttpResponse | None:
 def _served(request: HttpRequest, clip: Served, etag: str) -> HttpResponseBase:
     if request.headers.get("If-None-Match") == etag:
         return HttpResponse(status=304)
-    if not blob_exists(clip.sha256):
+    if not blob_whole(clip.sha256, clip.size):
         raise sound_gone(clip.clip)
     try:
         wanted = range_wanted(

@@ -10,6 +10,7 @@ from django.views.decorators.http import require_POST, require_safe
 from eqstudio.errors import NotFound, UnknownAlias
 from generation.services.provider_checks import KINDS, provider_check
 from generation.views.guards import curating
+from generation.words import PROVIDER_LINES
 
 KIND_LABELS = {"text": _("Write scripts"), "voice": _("Speak lines"), "transcriber": _("Listen and write down")}
 
@@ -18,7 +19,8 @@ KIND_LABELS = {"text": _("Write scripts"), "voice": _("Speak lines"), "transcrib
 @curating
 def providers(request: HttpRequest) -> HttpResponse:
     groups = [
-        (KIND_LABELS[kind], [{"kind": kind, "alias": alias} for alias in registry]) for kind, registry in KINDS.items()
+        (KIND_LABELS[kind], [{"kind": kind, "alias": alias, "line": PROVIDER_LINES[kind, alias]} for alias in registry])
+        for kind, registry in KINDS.items()
     ]
     return render(request, "generation/providers.html", {"groups": groups})
 

@@ -1,6 +1,7 @@
 """The health page and what machines read."""
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from django.core.files.storage import default_storage
@@ -9,7 +10,10 @@ from django.urls import reverse
 from kombu.exceptions import OperationalError as BrokerError
 
 from eqstudio import health
+from eqstudio.blobs import blob_key
 from eqstudio.home import WorkAge, work_ages
+from generation.intake import clip_ingest
+from tests.audio import speechlike, wav
 
 pytestmark = pytest.mark.django_db
 NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)
@@ -46,6 +50,17 @@ def test_the_storage_probe_leaves_nothing_behind(settings, tmp_path):
 
     assert words()["storage"] == (True, "writes and reads")
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+def test_a_stored_sound_that_was_altered_is_noticed(settings, tmp_path):
+    settings.MEDIA_ROOT = tmp_path
+    clip = clip_ingest(data=wav(speechlike(seconds=0.5)))
+    whole = words()["storage"]
+    path = Path(default_storage.path(blob_key(clip.sha256)))
+    path.write_bytes(path.read_bytes()[:-1] + b"!")
+
+    assert whole == (True, "writes and reads")
+    assert words()["storage"] == (False, "A stored sound is gone, or no longer what it was.")
 
 
 def test_a_broker_that_is_away_is_said_in_words(monkeypatch):

@@ -1,10 +1,11 @@
 import json
+import re
 
 import pytest
 from django.core.management import CommandError, call_command
 
 from generation.management.commands.dialogues_generate import Command
-from generation.models import Corpus, Dialogue, ProviderCall
+from generation.models import Batch, Corpus, Dialogue, ProviderCall
 from generation.providers.scripted import Behaviour
 from generation.providers.text.fake import FakeText
 from generation.providers.voice.fake import FakeVoice
@@ -47,6 +48,32 @@ def test_generate_makes_every_category_when_none_is_named(capsys):
 
     assert (made["corpus"], made["added"]) == ("speecheq", 15)
     assert len(set(Dialogue.objects.values_list("category", flat=True))) == 15
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"category": []}, "There are demo scripts for some categories only: 0 of"),
+        (
+            {"category": ["interpersonal_empathy"], "per_category": 99},
+            "of interpersonal_empathy in this language, and 99 are",
+        ),
+    ],
+)
+def test_generate_says_before_it_starts_which_demo_scripts_there_are(capsys, asked, said):
+    answer = refused(capsys, **{**ASKED, "text": "demo", **asked})
+
+    assert said in answer["error"]
+    assert re.search(r"There are: \w+ \(\d+\)", answer["error"])
+    assert (answer["field"], Dialogue.objects.count()) == ("category", 0)
+
+
+def test_generate_gives_the_batch_its_thresholds_and_refuses_what_is_none(capsys):
+    made = document(capsys, "dialogues_generate", **ASKED, threshold=["word_error=0.2"])
+    wrong = refused(capsys, **{**ASKED, "name": "other", "threshold": ["words=0.2"]})
+
+    assert Batch.objects.get(uid=made["batch"]).thresholds == {"word_error": 0.2}
+    assert wrong["error"].startswith("There is no threshold 'words'. Known: ")
 
 
 def test_generate_goes_on_where_it_stopped(capsys):

@@ -14,7 +14,7 @@ from django.utils import timezone
 from eqstudio.blobs import blob_key
 from eqstudio.errors import NotFound
 from generation.intake import clip_ingest
-from generation.media import clip_card, clip_url, ticket_read
+from generation.media import clip_card, clip_served, clip_url, ticket_read
 from generation.views.media import ByteRange, UnsatisfiableError, range_wanted
 from tests.audio import encoded, speechlike, wav
 from tests.generation.factories import speecheq_dialogue
@@ -163,6 +163,16 @@ def test_a_clip_whose_file_is_gone_is_said_with_its_dialogue(signed_in, alice):
     assert answer.json()["error"] == (
         f"The sound of this clip is missing from the store (dialogue {dialogue.uid}). Tell whoever runs the studio."
     )
+
+
+def test_a_clip_whose_bytes_were_cut_short_is_not_played_as_if_it_were_whole(signed_in, alice, clip):
+    name = blob_key(clip_served(clip=clip).sha256)
+    with default_storage.open(name, "rb") as handle:
+        most = handle.read()[:-100]
+    default_storage.delete(name)
+    default_storage.save(name, ContentFile(most))
+
+    assert signed_in.get(clip_url(clip=clip, holder=alice.uid)).status_code == 410
 
 
 def test_address_and_headers_tell_nothing(signed_in, alice, rita, clip):

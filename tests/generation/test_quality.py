@@ -13,7 +13,6 @@ from generation.domain.quality import (
     Heard,
     cer,
     finding_matched,
-    finding_undecodable,
     findings,
     letter_error,
     pair_findings,
@@ -123,15 +122,6 @@ def test_thresholds_are_a_parameter():
     finding = findings(measures=GOOD, text="没关系", language="zh", heard=Heard("没关西"), thresholds=strict)[-1]
     assert finding.passed is False
     assert finding.value == pytest.approx(1 / 3)
-
-
-def test_undecodable_is_a_finding_with_the_reason():
-    finding = finding_undecodable("The decoder crashed on a.wav; the file was refused.")
-    assert (finding.check_name, finding.passed, finding.message) == (
-        "decodable",
-        False,
-        "The decoder crashed on a.wav; the file was refused.",
-    )
 
 
 @pytest.mark.parametrize(

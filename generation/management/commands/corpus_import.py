@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from django.conf import settings
+
 from eqstudio.management.base import StudioCommand
+from generation.domain.lifecycle import DialogueState
 from generation.importers import importers
-from generation.services import corpus_ensure, corpus_import, import_check
+from generation.models import Dialogue
+from generation.providers import transcribers
+from generation.services import corpus_ensure, corpus_import, dialogues_run, import_check
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
+
+    from generation.models import Corpus
 
 DEFAULTS = ("benchmark", "category", "language", "speaker", "consent", "licence")
 
@@ -28,15 +36,36 @@ class Command(StudioCommand):
         for name in DEFAULTS:
             parser.add_argument(f"--{name}", default="", help=f"{name} of every row that does not say it")
 
+        parser.add_argument(
+            "--transcriber",
+            default="",
+            help=f"who listens and holds every recording against its words; nobody if not given: {', '.join(transcribers)}",
+        )
+
     def run(self, **options: Any) -> dict[str, Any]:
-        import_check(path=options["path"], format=options["format"])
+        asked = {name: options[name] for name in ("path", "format", "transcriber")}
+        import_check(**asked)
         corpus = corpus_ensure(name=options["name"])
         defaults = {name: options[name] for name in DEFAULTS}
-        return corpus_import(corpus=corpus, path=options["path"], format=options["format"], defaults=defaults).as_dict()
+        result = corpus_import(corpus=corpus, defaults=defaults, **asked).as_dict()
+        return result | (self._heard(corpus, options["transcriber"]) if options["transcriber"] else {})
+
+    def _heard(self, corpus: Corpus, transcriber: str) -> dict[str, Any]:
+        """Have what waits for this transcriber checked here, together with whatever workers run. How all of it stands."""
+        given = Dialogue.objects.filter(corpus=corpus, brief__text_provider="", brief__transcriber=transcriber)
+        dialogues_run(ids=given, connections=settings.CONNECTIONS)
+        states = Counter(given.values_list("state", flat=True))
+        failed = list(given.filter(state=DialogueState.FAILED.value).values("uid", "error_cause", "error"))
+        return {"checked": dict(sorted(states.items())), "failed": failed}
 
     def report(self, result: dict[str, Any]) -> None:
         refused = result["refused"]
         self.stdout.write(f"Created {result['created']}, skipped {result['skipped']}, refused {len(refused)}.")
+        if "checked" in result:
+            states = ", ".join(f"{count} {state}" for state, count in result["checked"].items()) or "nothing to check"
+            self.stdout.write(f"Transcripts: {states}.")
+            for failure in result["failed"]:
+                self.stdout.write(f"  {failure['uid']}: {failure['error_cause']}: {failure['error']}")
         for refusal in refused:
             row = f" ({refusal['row']})" if refusal["row"] else ""
             self.stdout.write(f"  {refusal['path']}{row}: {refusal['reason']}")

@@ -87,7 +87,7 @@ class Command(StudioCommand):
         )
         wanted = briefs_wanted(like=like, categories=options["category"])
         corpus = corpus_ensure(name=options["name"] or options["benchmark"])
-        batch = batch_top_up(corpus=corpus, wanted=wanted)
+        batch = batch_top_up(corpus=corpus, wanted=wanted, thresholds=_thresholds(options["threshold"]))
         dialogues = dialogues_of(corpus=corpus, wanted=wanted)
         self._limit(dialogues, options)
         self._work(dialogues, options["connections"])

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
+from django.utils.translation import gettext as _
 from pydantic import ValidationError
 
-from eqstudio.demo_scripts import demo_script
+from eqstudio.demo_scripts import demo_script, demo_scripts
 from eqstudio.errors import GiveUp, ProviderError
 from generation.providers.base import CheckResult, TextProvider, TextResult, Usage
 from generation.providers.text.chat import faults
@@ -21,6 +23,23 @@ class DemoText(TextProvider):
     @property
     def model(self) -> str:
         return "demo-scripts-1"
+
+    def lacks(self, *, benchmark: str, category: str, language: str, count: int) -> str:
+        """``count`` is how many scripts there must be, from the first one on."""
+        have = Counter(
+            demo.category for demo in demo_scripts() if (demo.benchmark, demo.language) == (benchmark, language)
+        )
+        if have[category] >= count:
+            return ""
+        return _(
+            "There are demo scripts for some categories only: %(found)d of %(category)s in this language, and %(count)d are "
+            "asked for. There are: %(known)s. Name one of these, or choose another text provider."
+        ) % {
+            "found": have[category],
+            "category": category,
+            "count": count,
+            "known": ", ".join(f"{name} ({number})" for name, number in sorted(have.items())) or "-",
+        }
 
     def write(
         self, *, prompt: Prompt, schema: type[BaseModel], seed: int, brief: BriefSpec, ordinal: int, benchmark: str
