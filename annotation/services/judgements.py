@@ -95,6 +95,7 @@ def grade_submit(
     if _counts(assignment):
         item_close(item=item, now=now)
     participation = participation_get(round=item.round, annotator=assignment.annotator)
+    participation.round, participation.annotator = item.round, assignment.annotator
     if not assignment.judgements.exclude(pk=judgement.pk).exists():
         participation_counted(participation=participation, now=now, kind=assignment.kind)
     judgement_checked(judgement=judgement, participation=participation, now=now)
