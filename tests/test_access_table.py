@@ -14,7 +14,7 @@ from annotation.models import Export, Round
 from evaluation.services import sitting_open, study_create, trial_next
 from generation.media import clip_url
 from generation.models import Clip, Upload
-from tests.annotation.factories import lease, round_with, split_of, submit
+from tests.annotation.factories import example_of, lease, round_with, split_of, submit
 from tests.eqstudio import factories as people
 from tests.evaluation.factories import model_respondent
 from tests.generation.pipeline import batch_of
@@ -95,6 +95,10 @@ TABLE = {
     "round_figure": get(CURATE, "round"),
     "round_fill": post(CURATE, "round"),
     "round_state": post(CURATE, "round"),
+    "round_counts": get(CURATE),
+    "round_settings": get(CURATE, "round"),
+    "round_example": post(CURATE, "round"),
+    "round_example_remove": post(CURATE, "round", "example"),
     "adjudicate": get(CURATE, "item"),
     "splits": get(CURATE),
     "split_new": get(CURATE),
@@ -175,6 +179,7 @@ def ids(visitors):
         "assignment": lease(round_, mine, now).uid,
         "judgement": judgement.uid,
         "item": done.item.uid,
+        "example": example_of(round_).uid,
         "split": split.uid,
         "export": Export.objects.create(split=split, format="huggingface").uid,
         "study": study.uid,
