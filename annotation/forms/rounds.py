@@ -34,13 +34,14 @@ ORDERS = [
 ]
 COMMENTS = [("optional", _("may be given")), ("required", _("must be given")), ("off", _("is not asked"))]
 _WHEN = forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M")
+Groups = tuple[tuple[Any, tuple[str, ...]], ...]
 _QUERY = ("categories", "sources", "valences")
 
 
 class Sections(forms.Form):
     """A form whose fields are shown in named groups."""
 
-    groups: tuple[tuple[Any, tuple[str, ...]], ...] = ()
+    groups: Groups = ()
 
     def sections(self) -> Iterator[tuple[Any, list[forms.BoundField]]]:
         """Each group's title with its fields, for the template; fields that a form has not are left out."""
@@ -138,7 +139,7 @@ class RoundRulesForm(Sections):
         label=_("Closes"), required=False, widget=_WHEN, help_text=_("Empty is never. UTC.")
     )
 
-    groups = (
+    groups: Groups = (
         (
             _("How many people, and what decides"),
             ("people_per_item", "people_at_most", "rule", "agree_needed", "grade_rule"),
@@ -239,7 +240,7 @@ class RoundForm(RoundRulesForm):
         help_text=_("The same seed makes the same choice."),
     )
 
-    groups = (
+    groups: Groups = (
         (
             _("Which dialogues"),
             (
