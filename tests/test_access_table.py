@@ -14,7 +14,7 @@ from annotation.models import Export, Round
 from evaluation.services import sitting_open, study_create, trial_next
 from generation.media import clip_url
 from generation.models import Clip, Upload
-from tests.annotation.factories import lease, round_with, split_of, submit
+from tests.annotation.factories import example_of, lease, round_with, split_of, submit
 from tests.eqstudio import factories as people
 from tests.evaluation.factories import model_respondent
 from tests.generation.pipeline import batch_of
@@ -108,6 +108,10 @@ TABLE = {
     "disputes": get(CURATE),
     "round_fill": post(CURATE, "round"),
     "round_state": post(CURATE, "round"),
+    "round_counts": get(CURATE),
+    "round_settings": get(CURATE, "round"),
+    "round_example": post(CURATE, "round"),
+    "round_example_remove": post(CURATE, "round", "example"),
     "adjudicate": get(CURATE, "item"),
     "adjudicate_more": post(CURATE, "item"),
     "adjudicate_reopen": post(CURATE, "item"),
@@ -122,7 +126,16 @@ TABLE = {
     "api_rounds": get({**SIGNED_IN, **API}),
     "api_round_next": post({**ANNOTATE, **API}, "round"),
     "api_round_agreement": get({**CURATE, **API}, "round"),
+    "api_round": get({**EXAM, **API}, "round"),
+    "api_round_judgements": get({**CURATE, **API}, "round"),
+    "api_round_items": get({**CURATE, **API}, "round"),
+    "api_round_participations": get({**CURATE, **API}, "round"),
     "api_assignment_submit": post({**OWN, **API}, "assignment"),
+    "api_assignment_draft": post({**OWN, **API}, "assignment"),
+    "api_assignment_heartbeat": post({**OWN, **API}, "assignment"),
+    "api_assignment_skip": post({**OWN, **API}, "assignment"),
+    "api_judgements": get({**API, "nobody": 403, "annotator": IN, "researcher": 403, "admin": 403}),
+    "api_judgement_undo": post({**ANNOTATE, **API, "researcher": 404, "admin": 404}, "judgement"),
     "schema": get({**SIGNED_IN, **API}),
     "docs": get(SIGNED_IN),
     "studies": get({**SIGNED_IN, "nobody": 404}),
@@ -190,6 +203,7 @@ def ids(visitors):
         "assignment": lease(round_, mine, now).uid,
         "judgement": judgement.uid,
         "item": done.item.uid,
+        "example": example_of(round_).uid,
         "split": split.uid,
         "export": Export.objects.create(split=split, format="huggingface").uid,
         "study": study.uid,

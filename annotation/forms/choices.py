@@ -6,7 +6,8 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
-from eqstudio.benchmarks import benchmarks
+from eqstudio.benchmarks import benchmark_get, benchmarks
+from generation.words import category_label
 
 ANY = ("", _("any"))
 
@@ -14,3 +15,16 @@ ANY = ("", _("any"))
 def benchmark_choices() -> list[tuple[str, Any]]:
     """Any, then every benchmark by its alias."""
     return [ANY, *benchmarks.choices()]
+
+
+def category_choices() -> list[tuple[str, list[tuple[str, str]]]]:
+    """Every category, under its benchmark."""
+    return [
+        (title, [(category.key, category_label(alias, category.key)) for category in benchmark_get(alias).categories])
+        for alias, title in benchmarks.choices()
+    ]
+
+
+def valence_choices() -> list[tuple[str, str]]:
+    """Every valence that some benchmark knows."""
+    return [(name, name) for name in sorted({name for alias in benchmarks for name in benchmark_get(alias).valences})]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
+from operator import attrgetter
 from typing import NamedTuple
 
 from django.db.models import F, Q, QuerySet
@@ -48,23 +49,19 @@ def candidates(
         for chunk in _chunks(items, look):
             fresh = [found for found in chunk if found.pk not in seen]
             seen.update(found.pk for found in fresh)
-            barred = set(barred_items(round=round, annotator=annotator, items=[found.pk for found in fresh], now=now))
+            barred = barred_items(round=round, annotator=annotator, items=[found.pk for found in fresh], now=now)
             left = [found for found in fresh if found.pk not in barred]
             yield from _without_twins(left, annotator) if round.exclude_twins else left
 
 
-def barred_items(*, round: Round, annotator: User, items: Sequence[int], now: datetime) -> Iterator[int]:  # noqa: A002
+def barred_items(*, round: Round, annotator: User, items: Sequence[int], now: datetime) -> set[int]:  # noqa: A002
     """Of ``items`` (ids) those that the person has or had: judged, held, refused for good, or skipped just now."""
     cool_down = now - timedelta(minutes=round.lease_minutes)
     refused = Q(skip__in=[Assignment.Skip.OTHERS.value, Assignment.Skip.UNJUDGEABLE.value]) | Q(ended_at__gt=cool_down)
     theirs = Q(state__in=_JUDGED) | (Q(state=State.RELEASED) & refused)
     if not items:
-        return iter(())
-    return (
-        Assignment.objects.filter(theirs, annotator=annotator, item__in=items)
-        .values_list("item_id", flat=True)
-        .iterator()
-    )
+        return set()
+    return set(Assignment.objects.filter(theirs, annotator=annotator, item__in=items).values_list("item_id", flat=True))
 
 
 def _open(round_: Round, annotator: User) -> QuerySet[RoundItem]:
@@ -115,7 +112,8 @@ def _doubts(items: QuerySet[RoundItem]) -> Iterator[float]:
 
 def _chunks(items: QuerySet[RoundItem], look: Look) -> Iterator[list[Candidate]]:
     """What a look gives, in chunks that grow: the first is nearly always enough."""
-    after, size = look.after, FIRST_CHUNK
+    after: int = look.after
+    size = FIRST_CHUNK
     while True:
         within = items.filter(**{f"{look.along}__gt": after})
         if look.upto is not None:
@@ -124,13 +122,13 @@ def _chunks(items: QuerySet[RoundItem], look: Look) -> Iterator[list[Candidate]]
             within.filter(**where).order_by(look.along).values_list("pk", "shuffle", "twin_key")[:size]
             for where in look.where
         ]
-        key = 0 if look.along == "pk" else 1
-        chunk = [Candidate(*row) for row in heapq.merge(*ranges, key=lambda row: row[key])][:size]
+        place = attrgetter(look.along)
+        chunk = list(heapq.merge(*(map(Candidate._make, rows) for rows in ranges), key=place))[:size]
         if chunk:
             yield chunk
         if len(chunk) < size:
             return
-        after, size = chunk[-1][key], min(2 * size, LARGEST_CHUNK)
+        after, size = place(chunk[-1]), min(2 * size, LARGEST_CHUNK)
 
 
 def _without_twins(found: list[Candidate], annotator: User) -> list[Candidate]:

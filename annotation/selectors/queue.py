@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Sum
+from django.db.models import Q
 from django.utils import timezone
 
 from annotation.models import Assignment, Kind, Participation, Round
@@ -62,19 +62,20 @@ def queue_state(
     annotator: User,
     now: datetime,
     lease: Assignment | None = None,
-    participation: Participation | None = None,
 ) -> QueueState:
     """How the round stands for one person; leases that are over count as free. A handful of queries, whatever its size.
 
-    A caller that has the person's lease or place in the round hands them in and saves the look.
+    A caller that has the person's lease hands it in, and nothing is looked for.
     """
-    found = participation or participation_find(round=round, annotator=annotator)
+    places = Participation.objects.filter(Q(round=round) | Q(day=timezone.localdate(now)), annotator=annotator)
+    known = list(places)
+    found = next((place for place in known if place.round_id == round.pk), None)
     stand = found or Participation(round=round, annotator=annotator)
     obstacle = obstacle_of(round=round, annotator=annotator, participation=found, now=now)
     if obstacle is None and lease is None and not _holds(round, annotator, now):
         obstacle = _nothing_left(round, annotator, stand, now)
     told = obstacle or Obstacle(_OPENING.get(Participation.State(stand.state), "work"))
-    today = Participation.objects.filter(annotator=annotator, day=timezone.localdate(now)).aggregate(n=Sum("day_done"))
+    today = timezone.localdate(now)
     return QueueState(
         kind=told.kind,
         until=told.until,
@@ -82,7 +83,7 @@ def queue_state(
         evidence=told.evidence,
         done_by_me=stand.answered,
         total=max(round.items_total, stand.answered),
-        today=today["n"] or 0,
+        today=sum(place.day_done for place in known if place.day == today),
     )
 
 
@@ -176,7 +177,7 @@ def _freed_by_others(round_: Round, annotator: User, now: datetime) -> Iterator[
         .order_by("-lease_until")
         .values_list("item_id", "lease_until")[:RESERVED_LOOKED_AT]
     )
-    barred = set(barred_items(round=round_, annotator=annotator, items=list(rows), now=now))
+    barred = barred_items(round=round_, annotator=annotator, items=list(rows), now=now)
     return (until for item, until in rows.items() if item not in barred)
 
 

@@ -16,7 +16,7 @@ from annotation.domain.assignment import cursor_after, shown_order
 from annotation.models import Assignment, Kind, Participation, Round, RoundItem
 from annotation.selectors.candidates import person_start
 from annotation.selectors.queue import obstacle_of, participation_find
-from annotation.services.claims import item_claim, place_give, place_take, slot_free
+from annotation.services.claims import item_claim, place_give, place_take, slot_free, slot_lowest
 from annotation.services.items import item_set_aside
 from annotation.services.participations import participation_get, special_next
 from eqstudio.errors import Conflict, InvalidInput
@@ -62,28 +62,50 @@ def _end(pk: int, item_id: int, kind: str, *, due: Any, **values: Any) -> bool:
 def assignment_next(*, round: Round, annotator: User, now: datetime) -> Assignment | None:  # noqa: A002
     """The person's active lease in this round, or a new one on the item that ranks first; None when there is nothing.
 
-    Ends leases that are over, each by itself; then, in one transaction, locks the person's row (two tabs get the same
-    lease), asks whether a training, gold or repeated item is due, and else claims a place on an item. A draft left on the
-    item by the same person comes back with it. Writes no Event: the row is the record.
+    In one transaction it locks the person's row (two tabs get the same lease), asks whether a training, gold or repeated
+    item is due, and else claims a place on an item. Only when nothing is left are leases of others that are over ended, each
+    by itself, and the look is repeated. A draft left on the item by the same person comes back with it. Writes no Event:
+    the row is the record.
     """
-    assignments_expire(now=now, round=round)
-    with transaction.atomic():
-        User.objects.select_for_update(no_key=True).only("pk").get(pk=annotator.pk)
-        mine = _active(round, annotator)
-        if mine is not None:
-            return mine
-        stand = participation_find(round=round, annotator=annotator)
-        if obstacle_of(round=round, annotator=annotator, participation=stand, now=now) is not None:
+    lease, stuck = _next(round, annotator, now)
+    if stuck and assignments_expire(now=now, round=round):
+        lease, _stuck = _next(round, annotator, now)
+    return lease
+
+
+@transaction.atomic
+def _next(round_: Round, annotator: User, now: datetime) -> tuple[Assignment | None, bool]:
+    """The lease; or None, and whether somebody's ended lease could help."""
+    list(User.objects.select_for_update(no_key=True).filter(pk=annotator.pk).values_list("pk"))
+    mine = _active(round_, annotator)
+    if mine is not None and mine.lease_until > now:
+        return mine, False
+    if mine is not None:
+        due = Assignment.objects.filter(state=State.ACTIVE, lease_until__lte=now)
+        _end(mine.pk, mine.item_id, mine.kind, due=due, state=State.EXPIRED, ended_at=now)
+    stand = _stand(round_, annotator, now)
+    if stand is None:
+        return None, False
+    special = special_next(participation=stand, now=now)
+    if special is not None:
+        return _lease_make(round_, annotator, special[0].pk, special[1], now), False
+    if stand.state in {Participation.State.TRAINING, Participation.State.QUALIFYING}:
+        return None, False
+    lease = _work_next(round_, annotator, stand, now)
+    return lease, lease is None
+
+
+def _stand(round_: Round, annotator: User, now: datetime) -> Participation | None:
+    """The person's place in the round, made on first use; None when something keeps them from being given anything."""
+    stand = participation_find(round=round_, annotator=annotator)
+    if obstacle_of(round=round_, annotator=annotator, participation=stand, now=now) is not None:
+        return None
+    if stand is None or stand.state == Participation.State.INVITED:
+        stand = participation_get(round=round_, annotator=annotator)
+        if obstacle_of(round=round_, annotator=annotator, participation=stand, now=now) is not None:
             return None
-        stand = participation_get(round=round, annotator=annotator)
-        if obstacle_of(round=round, annotator=annotator, participation=stand, now=now) is not None:
-            return None
-        special = special_next(participation=stand, now=now)
-        if special is not None:
-            return _lease_make(round, annotator, special[0].pk, special[1], now)
-        if stand.state in {Participation.State.TRAINING, Participation.State.QUALIFYING}:
-            return None
-        return _work_next(round, annotator, stand, now)
+    stand.round, stand.annotator = round_, annotator
+    return stand
 
 
 def _active(round_: Round, annotator: User) -> Assignment | None:
@@ -109,17 +131,26 @@ def _lease_make(round_: Round, annotator: User, item_id: int, kind: Kind, now: d
     """Insert the lease. One of kind work has its place already; the others hold none and are numbered by themselves."""
     item = RoundItem.objects.select_related("dialogue").get(pk=item_id)
     item.round = round_
-    others = item.assignments.filter(annotator=annotator, kind=kind)
-    ended = others.filter(state__in=[State.EXPIRED, State.RELEASED]).exclude(draft={}).order_by("-pk")
+    slot, draft = _slot_and_draft(item, annotator, kind)
     return Assignment.objects.create(
         item=item,
         annotator=annotator,
         kind=kind,
-        slot=slot_free(item_id=item_id) if kind == Kind.WORK else item.assignments.filter(kind=kind).count(),
+        slot=slot,
         lease_until=now + timedelta(minutes=round_.lease_minutes),
         shown=_shown(round_, annotator, item, kind),
-        draft=ended.values_list("draft", flat=True).first() or {},
+        draft=draft,
     )
+
+
+def _slot_and_draft(item: RoundItem, annotator: User, kind: Kind) -> tuple[int, dict[str, Any]]:
+    """The lowest free slot, and what the person had filled in on this item before. One query."""
+    leases = item.assignments.filter(kind=kind).order_by("pk").values_list("annotator_id", "state", "slot", "draft")
+    ended = {State.EXPIRED.value, State.RELEASED.value}
+    rows = list(leases)
+    held = {slot for _person, state, slot, _draft in rows if state not in ended and state != State.LATE}
+    drafts = [draft for person, state, _slot, draft in rows if person == annotator.pk and state in ended and draft]
+    return slot_lowest(held) if kind == Kind.WORK else len(rows), drafts[-1] if drafts else {}
 
 
 def _shown(round_: Round, annotator: User, item: RoundItem, kind: Kind) -> dict[str, list[str]]:
@@ -242,7 +273,7 @@ def participation_counted(*, participation: Participation, now: datetime, kind: 
     pause = timedelta(minutes=participation.round.sitting_break_minutes)
     sits = Q(last_at__gt=now - pause)
     Participation.objects.filter(pk=participation.pk).update(
-        done=F("done") + (kind == Kind.WORK),
+        done=F("done") + int(kind == Kind.WORK),
         answered=F("answered") + shown,
         day_done=Case(When(day=today, then=F("day_done") + shown), default=Value(shown)),
         sitting_done=Case(When(sits, then=F("sitting_done") + shown), default=Value(shown)),

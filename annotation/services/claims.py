@@ -49,7 +49,11 @@ def place_give(*, item_id: int) -> None:
 def slot_free(*, item_id: int) -> int:
     """The lowest slot that no active or submitted lease of kind work holds; the caller has taken a place."""
     leases = Assignment.objects.filter(item_id=item_id, kind=Kind.WORK, state__in=Assignment.HOLDING)
-    held = set(leases.values_list("slot", flat=True))
+    return slot_lowest(set(leases.values_list("slot", flat=True)))
+
+
+def slot_lowest(held: set[int]) -> int:
+    """The lowest number that is not held."""
     return next(slot for slot in range(len(held) + 1) if slot not in held)
 
 

@@ -34,6 +34,7 @@ class _Answer:
     grades: dict[int, int]
     reasons: list[str]
     comment: str
+    answers: dict[str, Any]
     heard: dict[str, list[list[float]]]
     active_ms: int
 
@@ -47,6 +48,7 @@ def grade_submit(
     grades: Mapping[str, int],
     reasons: Sequence[str] = (),
     comment: str = "",
+    answers: Mapping[str, Any] | None = None,
     heard: Mapping[str, Any],
     active_ms: int = 0,
     now: datetime,
@@ -80,6 +82,7 @@ def grade_submit(
         grades=_grades_check(clips, grades, complete=verdict == Verdict.KEEP),
         reasons=_reasons_check(item, verdict, reasons, comment),
         comment=comment,
+        answers=_answers_check(item, answers or {}),
         active_ms=min(max(0, int(active_ms)), LONGEST_MS),
     )
     late = _lease_take(assignment, now)
@@ -95,6 +98,7 @@ def grade_submit(
     if _counts(assignment):
         item_close(item=item, now=now)
     participation = participation_get(round=item.round, annotator=assignment.annotator)
+    participation.round, participation.annotator = item.round, assignment.annotator
     if not assignment.judgements.exclude(pk=judgement.pk).exists():
         participation_counted(participation=participation, now=now, kind=assignment.kind)
     judgement_checked(judgement=judgement, participation=participation, now=now)
@@ -137,6 +141,7 @@ def _insert(assignment: Assignment, item: RoundItem, client_key: str, answer: _A
         verdict=answer.verdict,
         reasons=answer.reasons,
         comment=answer.comment,
+        answers=answer.answers,
         heard=answer.heard,
         active_ms=answer.active_ms,
     )
@@ -193,6 +198,12 @@ def _reasons_check(item: RoundItem, verdict: str, reasons: Sequence[str], commen
     if OTHER in chosen and not comment:
         raise InvalidInput(_("For another reason say in the comment what it is."), field="comment")
     return chosen
+
+
+def _answers_check(item: RoundItem, answers: Mapping[str, Any]) -> dict[str, Any]:
+    if not isinstance(answers, Mapping) or set(answers) - set(item.round.questions):
+        raise InvalidInput(_("There is an answer to something that this round does not ask."), field="answers")
+    return dict(answers)
 
 
 @transaction.atomic

@@ -1,6 +1,8 @@
-"""Rounds are listed, made, filled and steered here."""
+"""Rounds are listed, made and filled here."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from django.contrib import messages
 from django.core.paginator import Paginator
@@ -13,12 +15,16 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from annotation.forms import RoundForm, RoundStateForm
 from annotation.models import Round
 from annotation.selectors import round_for, rounds_with_progress
+from annotation.selectors.fitting import dialogues_fitting, voices_of
 from annotation.services import round_create, round_set_state, round_top_up
 from eqstudio.access import can_curate
 from eqstudio.errors import InvalidInput, StudioError
+from generation.models import Dialogue
 from generation.views.guards import curating, person
+from generation.words import category_label
 
 ROUNDS_PER_PAGE = 20
+VOICES_SHOWN = 30
 
 
 @require_safe
@@ -43,7 +49,42 @@ def round_new(request: HttpRequest) -> HttpResponse:
         else:
             _fill(request, made)
             return redirect("round", made.uid)
-    return render(request, "annotation/round_new.html", {"form": form}, status=422 if form.errors else 200)
+    context = {"form": form, **_counts(RoundForm(request.POST or {"corpus": request.GET.get("corpus", "")}))}
+    return render(request, "annotation/round_new.html", context, status=422 if form.errors else 200)
+
+
+@require_safe
+@curating
+def round_counts(request: HttpRequest) -> HttpResponse:
+    """How many dialogues the form as it stands would take, for the page to show while it is filled in."""
+    return render(request, "annotation/round_counts.html", _counts(RoundForm(request.GET)))
+
+
+def _counts(form: RoundForm) -> dict[str, Any]:
+    """What the fields that choose dialogues would take; nothing while the corpus or one of them is wrong."""
+    form.is_valid()
+    corpus = form.cleaned_data.get("corpus")
+    wrong = set(form.errors) & set(RoundForm.groups[0][1]) - {"name"}
+    if corpus is None or wrong:
+        return {"fitting": None}
+    query = form.query()
+    found = dialogues_fitting(
+        corpus=corpus,
+        benchmark=form.cleaned_data.get("benchmark", ""),
+        language=form.cleaned_data.get("language", ""),
+        query=query,
+    )
+    groups = Dialogue.objects.filter(pk__in=found.order_by().values("pk")).order_by("benchmark", "category")
+    rows: dict[tuple[str, str], int] = {}
+    for key in groups.values_list("benchmark", "category"):
+        rows[key] = rows.get(key, 0) + 1
+    fitting = sum(rows.values())
+    return {
+        "fitting": fitting,
+        "taken": min(fitting, query.limit or fitting),
+        "categories": [(category_label(*key), number) for key, number in rows.items()],
+        "voices": voices_of(corpus=corpus)[:VOICES_SHOWN],
+    }
 
 
 def _fill(request: HttpRequest, round_: Round) -> None:
@@ -67,11 +108,12 @@ def round_fill(request: HttpRequest, uid: str) -> HttpResponse:
 @require_POST
 @curating
 def round_state(request: HttpRequest, uid: str) -> HttpResponse:
-    """Open, pause or close."""
+    """Open, pause (people read why) or close."""
     found = round_for(person(request), uid, may_do=can_curate)
     form = RoundStateForm(request.POST)
     if not form.is_valid():
         raise InvalidInput(_("A round can be open, paused or closed."), field="state")
-    round_set_state(round=found, state=form.cleaned_data["state"], actor=person(request))
+    given = form.cleaned_data
+    round_set_state(round=found, state=given["state"], actor=person(request), reason=given["reason"])
     messages.success(request, _("The round is %(state)s now.") % {"state": found.get_state_display()})
     return redirect("round", found.uid)

@@ -4,9 +4,16 @@ import itertools
 
 from django.utils import timezone
 
-from annotation.models import Assignment, Judgement, Round, Split
+from annotation.models import Assignment, GuidelineExample, Judgement, Round, Split
 from annotation.selectors import required_clips
-from annotation.services import assignment_next, grade_submit, round_create, round_top_up, split_freeze
+from annotation.services import (
+    assignment_next,
+    example_add,
+    grade_submit,
+    round_create,
+    round_top_up,
+    split_freeze,
+)
 from tests.eqstudio.factories import annotator
 from tests.generation.factories import CorpusFactory, speecheq_dialogue
 
@@ -21,6 +28,13 @@ def round_with(*, items: int = 1, corpus=None, make=speecheq_dialogue, benchmark
     made = round_create(**{"name": f"round-{next(_serial)}", "corpus": corpus, "benchmark": benchmark, **fields})
     round_top_up(round=made)
     return made
+
+
+def example_of(round_: Round, **fields) -> GuidelineExample:
+    """A worked example in a round's guidelines, from a dialogue of another corpus."""
+    graded = speecheq_dialogue().turns.filter(role="critical").first()
+    variant = graded.variants.select_related("turn").first()
+    return example_add(**{"round": round_, "variant": variant, "grade": 4, "why": "Warm where it matters.", **fields})
 
 
 def lease(round_: Round, person=None, now=None) -> Assignment:

@@ -6,11 +6,12 @@ import re
 import pytest
 from django.urls import reverse
 from rest_framework.authtoken.models import Token
+from rest_framework.pagination import CursorPagination
 
 from annotation.models import Judgement
 from annotation.selectors import required_clips
 from generation.models import Variant
-from tests.annotation.factories import heard_whole, judged_round, lease, round_with
+from tests.annotation.factories import heard_whole, judged_round, lease, round_with, submit
 from tests.eqstudio.factories import annotator
 
 pytestmark = pytest.mark.django_db
@@ -54,7 +55,15 @@ def test_an_annotator_gets_the_next_item_and_judges_it(call, alice):
     assert stored.json()["counted"] is True
     assert Judgement.objects.get().annotator == alice
     assert call(alice, "POST", "api_round_next", made.uid).json() == {
-        "queue": {"kind": "done", "until": None, "done_by_me": 1, "total": 1, "today": 1},
+        "queue": {
+            "kind": "done",
+            "until": None,
+            "reason": "",
+            "evidence": {},
+            "done_by_me": 1,
+            "total": 1,
+            "today": 1,
+        },
         "item": None,
     }
 
@@ -134,24 +143,42 @@ def test_the_list_of_rounds_is_for_each_role_its_own(call, alice, rita, otto):
     ("method", "name", "person", "status"),
     [
         ("GET", "api_rounds", None, 401),
+        ("GET", "api_round", None, 401),
+        ("GET", "api_round", "otto", 404),
         ("POST", "api_round_next", None, 401),
         ("POST", "api_round_next", "rita", 403),
         ("POST", "api_round_next", "otto", 404),
-        ("GET", "api_round_agreement", None, 401),
-        ("GET", "api_round_agreement", "alice", 403),
-        ("GET", "api_round_agreement", "otto", 404),
-        ("POST", "api_assignment_submit", None, 401),
-        ("POST", "api_assignment_submit", "rita", 404),
-        ("POST", "api_assignment_submit", "otto", 404),
+        *(
+            ("GET", f"api_round_{name}", person, status)
+            for name in ("agreement", "judgements", "items", "participations")
+            for person, status in ((None, 401), ("alice", 403), ("otto", 404))
+        ),
+        *(
+            ("POST", f"api_assignment_{name}", person, status)
+            for name in ("submit", "draft", "heartbeat", "skip")
+            for person, status in ((None, 401), ("alice", 404), ("rita", 404), ("otto", 404))
+        ),
+        ("GET", "api_judgements", None, 401),
+        ("GET", "api_judgements", "rita", 403),
+        ("GET", "api_judgements", "otto", 403),
+        ("POST", "api_judgement_undo", None, 401),
+        ("POST", "api_judgement_undo", "alice", 404),
+        ("POST", "api_judgement_undo", "rita", 404),
     ],
 )
 def test_who_may_not(call, request, method, name, person, status):  # noqa: PLR0917
-    made = round_with()
-    found = lease(made, annotator())
+    made = round_with(items=2)
+    done = annotator()
+    judgement = submit(lease(made, done))
+    found = lease(made, done)
     who = request.getfixturevalue(person) if person else None
-    arguments = {"api_rounds": [], "api_assignment_submit": [found.uid]}.get(name, [made.uid])
+    kind = name.split("_")[1]
+    arguments = {"rounds": [], "judgements": [], "judgement": [judgement.uid], "assignment": [found.uid]}
 
-    assert call(who, method, name, *arguments).status_code in (status, 403 if status == 401 else status)
+    assert call(who, method, name, *arguments.get(kind, [made.uid])).status_code in (
+        status,
+        403 if status == 401 else status,
+    )
 
 
 @pytest.mark.parametrize("name", ["api_round_next", "api_assignment_submit", "api_round_agreement"])
@@ -165,11 +192,20 @@ def test_the_schema_names_every_operation(call, rita):
     answer = call(rita, "GET", "schema", query="?format=json")
 
     paths = answer.json()["paths"]
-    assert {path for path in paths if "/rounds/" in path or "/assignments/" in path} == {
-        "/api/v1/rounds/",
-        "/api/v1/rounds/{uid}/next/",
-        "/api/v1/rounds/{uid}/agreement/",
-        "/api/v1/assignments/{uid}/submit/",
+    assert {path.removeprefix("/api/v1") for path in paths if path.startswith("/api/v1")} == {
+        "/rounds/",
+        "/rounds/{uid}/",
+        "/rounds/{uid}/next/",
+        "/rounds/{uid}/agreement/",
+        "/rounds/{uid}/judgements/",
+        "/rounds/{uid}/items/",
+        "/rounds/{uid}/participations/",
+        "/assignments/{uid}/submit/",
+        "/assignments/{uid}/draft/",
+        "/assignments/{uid}/heartbeat/",
+        "/assignments/{uid}/skip/",
+        "/judgements/",
+        "/judgements/{uid}/undo/",
     }
 
 
@@ -186,3 +222,80 @@ def test_the_docs_page_has_no_inline_script_or_style(client, rita):
 def test_schema_and_docs_need_sign_in(client):
     assert client.get(reverse("schema")).status_code in (401, 403)
     assert client.get(reverse("docs")).status_code == 302
+
+
+def test_a_round_tells_its_rules(call, alice):
+    made = round_with(guidelines="Listen twice.", questions={"confidence": True})
+
+    told = call(alice, "GET", "api_round", made.uid).json()
+
+    assert (told["guidelines"], told["questions"], told["items_total"]) == ("Listen twice.", {"confidence": True}, 1)
+    assert {"query", "quality", "seed"}.isdisjoint(told)
+
+
+def test_a_lease_is_kept_drafted_skipped_and_comes_back(call, alice):
+    made = round_with()
+    found = lease(made, alice)
+
+    beat = call(alice, "POST", "api_assignment_heartbeat", found.uid)
+    draft = call(alice, "POST", "api_assignment_draft", found.uid, body={"draft": {"comment": "so far"}})
+    skipped = call(alice, "POST", "api_assignment_skip", found.uid, body={"skip": "others", "reason": "know her"})
+
+    assert beat.json()["state"] == "active"
+    assert draft.status_code == 204
+    assert skipped.json()["state"] == "released"
+    found.refresh_from_db()
+    assert (found.skip, found.reason, found.draft) == ("others", "know her", {"comment": "so far"})
+    assert call(alice, "POST", "api_assignment_heartbeat", found.uid).status_code == 409
+
+
+def test_not_judgeable_needs_its_reason(call, alice):
+    found = lease(round_with(), alice)
+
+    answer = call(alice, "POST", "api_assignment_skip", found.uid, body={"skip": "unjudgeable"})
+
+    assert (answer.status_code, answer.json()["field"]) == (400, "reason")
+
+
+def test_what_a_person_said_is_theirs_to_read_and_to_take_back(call, alice):
+    made = round_with(items=2, questions={"confidence": True})
+    mine = submit(lease(made, alice), verdict="reject", answers={"confidence": 3})
+    submit(lease(made))
+
+    (told,) = call(alice, "GET", "api_judgements").json()["results"]
+    undone = call(alice, "POST", "api_judgement_undo", mine.uid)
+    again = call(alice, "POST", "api_judgement_undo", mine.uid)
+
+    assert (told["uid"], told["round"], told["answers"]) == (mine.uid, made.uid, {"confidence": 3})
+    assert sorted(told["grades"].values()) == [3, 3, 3, 3]
+    assert {"item", "dialogue", "kind"}.isdisjoint(told)
+    assert (undone.json()["state"], again.status_code) == ("active", 409)
+
+
+def test_researchers_read_what_counts_under_pseudonyms(call, rita):
+    made, other = judged_round(items=2), judged_round(items=1)
+
+    told = call(rita, "GET", "api_round_judgements", made.uid).json()["results"]
+    people = {row["person"] for row in told}
+    places = call(rita, "GET", "api_round_participations", made.uid).json()["results"]
+
+    assert (len(told), len(people)) == (6, 3)
+    assert people == {row["person"] for row in places}
+    names = [person.username for person in type(rita).objects.all()] + [
+        person.uid for person in type(rita).objects.all()
+    ]
+    assert not any(f'"{name}"' in json.dumps(told) for name in names)
+    elsewhere = call(rita, "GET", "api_round_judgements", other.uid).json()["results"]
+    assert people.isdisjoint(row["person"] for row in elsewhere)
+
+
+def test_lists_go_on_by_cursor(call, rita, monkeypatch):
+    made = round_with(items=3)
+    monkeypatch.setattr(CursorPagination, "page_size", 2)
+    first = call(rita, "GET", "api_round_items", made.uid).json()
+    rest = call(rita, "GET", "api_round_items", made.uid, query="?" + first["next"].partition("?")[2]).json()
+
+    found = [row["uid"] for row in first["results"] + rest["results"]]
+    assert found == list(made.items.values_list("uid", flat=True))
+    assert rest["next"] is None
+    assert call(rita, "GET", "api_round_items", made.uid, query="?cursor=cD1hYmM=").status_code == 400
