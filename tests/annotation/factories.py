@@ -25,7 +25,11 @@ def round_with(*, items: int = 1, corpus=None, make=speecheq_dialogue, benchmark
     corpus = corpus or CorpusFactory()
     for _ in range(items):
         make(corpus=corpus)
+    rules = {name: fields.pop(name) for name in ("rule", "grade_rule", "people_at_most") if name in fields}
     made = round_create(**{"name": f"round-{next(_serial)}", "corpus": corpus, "benchmark": benchmark, **fields})
+    if rules:
+        Round.objects.filter(pk=made.pk).update(**rules)
+    made.refresh_from_db()
     round_top_up(round=made)
     return made
 

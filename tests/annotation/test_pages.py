@@ -38,7 +38,16 @@ def _uid(name, made, split):
 
 
 PAGES = ["rounds", "round_new", "disputes", "splits", "split_new", "split_counts"]
-ROUNDS = ["round", "round_figure", "round_live", "round_over_time", "round_agreement", "round_matrix", "round_items", "round_import"]
+ROUNDS = [
+    "round",
+    "round_figure",
+    "round_live",
+    "round_over_time",
+    "round_agreement",
+    "round_matrix",
+    "round_items",
+    "round_import",
+]
 OBJECTS = [*ROUNDS, "adjudicate", "split", "split_audit", "split_exports"]
 POSTS = ["round_fill", "round_state", "split_export"]
 

@@ -1,0 +1,227 @@
+"""Consensus: rules as data, adaptive people, ties that stay ties, and nothing decided while judgements are missing."""
+
+import numpy as np
+import pytest
+from django.utils import timezone
+
+from annotation.domain.consensus import Context, chance_of_agreement, disagreement, rules, rules_over
+from annotation.domain.dawid_skene import dawid_skene
+from annotation.models import Assignment, RoundItem, Standing
+from annotation.selectors.consensus import chance_of_rule, item_grades, model_tables
+from annotation.services import item_close, item_reopen, item_set_aside, judgement_retract
+from eqstudio.errors import UnknownAlias
+from eqstudio.models import Event
+from tests.annotation.factories import judged_round, round_with, submit
+from tests.eqstudio.factories import annotator
+
+K, R = "keep", "reject"
+
+
+@pytest.mark.parametrize(
+    ("name", "votes", "needed", "decided"),
+    [
+        ("k_of_n", [K, K, K, R], 3, K),
+        ("k_of_n", [K, K, R, R], 3, None),
+        ("k_of_n", [K, K, R, R], 2, None),
+        ("k_of_n", [], 1, None),
+        ("majority", [K, K, R], 3, K),
+        ("majority", [K, R], 1, None),
+        ("majority", [], 1, None),
+        ("median", [1, 4, 4], 3, 4.0),
+        ("median", [2, 3], 3, 2.5),
+        ("median", [], 3, None),
+        ("dawid_skene", [], 1, None),
+    ],
+)
+def test_a_rule_decides_or_leaves_it_open(name, votes, needed, decided):
+    assert rules.get(name)().decide(votes, Context(needed=needed)) == decided
+
+
+@pytest.mark.parametrize(
+    ("likely", "decided"), [({K: 0.95, R: 0.05}, K), ({K: 0.5, R: 0.5}, None), ({K: 0.89, R: 0.11}, None), (None, None)]
+)
+def test_dawid_skene_decides_what_it_holds_for_certain(likely, decided):
+    assert rules.get("dawid_skene")().decide([K, R], Context(likely=likely)) == decided
+
+
+def test_rules_say_what_they_can_decide():
+    assert rules_over("verdict") == ["dawid_skene", "k_of_n", "majority"]
+    assert rules_over("grade") == ["dawid_skene", "k_of_n", "majority", "median"]
+
+
+def test_an_unknown_rule_names_those_there_are():
+    with pytest.raises(UnknownAlias, match="dawid_skene, k_of_n, majority, median"):
+        rules.get("oracle")
+
+
+@pytest.mark.parametrize(
+    ("votes", "share"), [([], 0.0), ([K], 0.0), ([K, R], 0.5), ([K, K, K, R], 0.25), ([1, 2, 3], 2 / 3)]
+)
+def test_disagreement_is_the_share_outside_the_most_frequent(votes, share):
+    assert disagreement(votes) == pytest.approx(share)
+
+
+def test_dawid_skene_finds_the_rater_who_always_says_the_same():
+    rng = np.random.default_rng(3)
+    truth = rng.integers(0, 2, 300)
+    given = np.stack([np.where(rng.random(300) < 0.9, truth, 1 - truth) for _ in range(4)] + [np.zeros(300, dtype=int)])
+    item = np.tile(np.arange(300), 5)
+    rater = np.repeat(np.arange(5), 300)
+
+    found = dawid_skene(item=item, rater=rater, value=given.reshape(-1), values=2)
+
+    assert found.converged
+    assert (found.posterior.argmax(axis=1) == truth).mean() > 0.95
+    assert found.confusion[4, :, 0].tolist() == pytest.approx([1, 1], abs=0.01)
+    assert found.confusion[0].diagonal().tolist() == pytest.approx([0.9, 0.9], abs=0.07)
+
+
+def test_dawid_skene_says_when_it_has_not_settled():
+    ratings = {"item": np.array([0, 0, 1, 1]), "rater": np.array([0, 1, 0, 1]), "value": np.array([0, 1, 1, 0])}
+
+    assert not dawid_skene(**ratings, values=2, iterations=1, tolerance=0.0).converged
+
+
+pytestmark = pytest.mark.django_db
+
+
+def judge(item: RoundItem, verdict: str, *, slot: int, person=None, grade: int = 3):
+    """One more person judges the item."""
+    now = timezone.now()
+    lease = Assignment.objects.create(
+        item=item, annotator=person or annotator(), slot=slot, lease_until=now + timezone.timedelta(minutes=20)
+    )
+    return submit(lease, verdict=verdict, grade=grade)
+
+
+def one_item(**fields) -> RoundItem:
+    return round_with(items=1, **fields).items.select_related("round").get()
+
+
+def test_nothing_is_decided_while_judgements_are_missing():
+    item = one_item(people_per_item=4, agree_needed=3)
+    for slot in range(3):
+        judge(item, K, slot=slot)
+        item.refresh_from_db()
+        assert (item.outcome, item.closed_at, item.given) == ("", None, slot + 1)
+
+    judge(item, K, slot=3)
+
+    item.refresh_from_db()
+    assert (item.outcome, item.given, item.disagreement) == ("kept", 4, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("rule", "verdicts", "outcome"),
+    [
+        ("k_of_n", [K, K, K, R], "kept"),
+        ("k_of_n", [K, K, R, R], "disputed"),
+        ("majority", [K, R, R, R], "rejected"),
+        ("majority", [K, K, R, R], "disputed"),
+    ],
+)
+def test_the_rule_of_the_round_decides(rule, verdicts, outcome):
+    made = judged_round(items=1, verdicts=verdicts, grades=[3] * 4, people_per_item=4, agree_needed=3, rule=rule)
+
+    item = made.items.get()
+    assert item.outcome == outcome
+    assert item.dialogue.state == outcome
+
+
+def test_the_model_of_the_whole_round_decides_where_the_rule_says_so():
+    made = judged_round(
+        items=6, verdicts=[K, K, K, R], grades=[3] * 4, people_per_item=4, agree_needed=3, rule="dawid_skene"
+    )
+
+    assert set(made.items.values_list("outcome", flat=True)) == {"kept"}
+    tables = model_tables(round=made, question="verdict")
+    assert tables["priors"][0] > 0.9
+    assert len(tables["people"]) == 4
+
+
+@pytest.mark.parametrize(("last", "outcome"), [(K, "kept"), (R, "rejected")])
+def test_an_undecided_item_asks_one_more_person(last, outcome):
+    item = one_item(people_per_item=2, agree_needed=2, people_at_most=4)
+    seen = []
+    for slot, verdict in enumerate([K, R, last]):
+        judge(item, verdict, slot=slot)
+        item.refresh_from_db()
+        seen.append((item.wanted, item.outcome))
+
+    assert seen == [(2, ""), (3, ""), (3, outcome)]
+
+
+def test_an_item_that_stays_undecided_is_disputed_at_the_cap():
+    item = one_item(people_per_item=4, agree_needed=4, people_at_most=5)
+    for slot, verdict in enumerate([K, K, R, R]):
+        judge(item, verdict, slot=slot)
+    item.refresh_from_db()
+    assert (item.wanted, item.outcome) == (5, "")
+
+    judge(item, K, slot=4)
+
+    item.refresh_from_db()
+    assert (item.wanted, item.outcome) == (5, "disputed")
+
+
+def test_taking_a_judgement_back_opens_the_item_and_corrects_its_counts():
+    item = one_item(people_per_item=2, agree_needed=2)
+    judge(item, K, slot=0)
+    second = judge(item, R, slot=1)
+    item.refresh_from_db()
+    assert (item.outcome, item.given, item.disagreement) == ("disputed", 2, 0.5)
+
+    judgement_retract(judgement=second, actor=second.annotator, now=timezone.now())
+
+    item.refresh_from_db()
+    assert (item.outcome, item.given, item.disagreement) == ("", 1, 0.0)
+
+
+def test_a_judgement_that_is_not_usable_leaves_a_gap_for_somebody_else():
+    item = one_item(people_per_item=2, agree_needed=2)
+    judge(item, K, slot=0)
+    spoilt = judge(item, R, slot=1)
+    item.refresh_from_db()
+    assert item.outcome == "disputed"
+
+    Standing.objects.create(judgement=spoilt, accepted=True, usable=False, reason="same answer to everything")
+    item_reopen(item=item, actor=None, reason="standing")
+    item_close(item=item, now=timezone.now())
+
+    assert (item.outcome, item.given, item.wanted) == ("", 1, 3)
+    judge(item, K, slot=2)
+    item.refresh_from_db()
+    assert (item.outcome, item.given, item.disagreement) == ("kept", 2, 0.0)
+
+
+def test_an_item_that_cannot_be_judged_goes_to_an_expert_undecided():
+    item = one_item(people_per_item=3, agree_needed=2)
+    judge(item, K, slot=0)
+
+    item_set_aside(item=item, reason="nothing can be heard", now=timezone.now())
+
+    assert item.outcome == "disputed"
+    assert item.dialogue.__class__.objects.get(pk=item.dialogue_id).state == "disputed"
+    assert Event.objects.get(verb="set aside").detail == {"reason": "nothing can be heard"}
+    judge(item, K, slot=1)
+    item.refresh_from_db()
+    assert (item.outcome, item.given) == ("disputed", 2)
+
+
+def test_consensus_grades_have_their_spread_and_ties_stay_ties():
+    made = judged_round(items=1, verdicts=[K, K], grades=[2, 4], people_per_item=2, agree_needed=2, grade_rule="median")
+    item = made.items.select_related("round").get()
+
+    assert {(grade.value, grade.spread) for grade in item_grades(item=item)} == {(3.0, 2)}
+    item.round.grade_rule = "majority"
+    assert {(grade.value, grade.spread) for grade in item_grades(item=item)} == {(None, 2)}
+
+
+def test_the_chance_of_the_rule_goes_by_how_often_the_round_says_keep():
+    fresh = round_with(people_per_item=4, agree_needed=3)
+    assert chance_of_rule(round=fresh) == pytest.approx(2 * (4 + 1) / 16)
+
+    judged = judged_round(items=2, verdicts=[K, K, K, R], grades=[3] * 4, people_per_item=4, agree_needed=3)
+    assert chance_of_rule(round=judged) == pytest.approx(chance_of_agreement(people=4, needed=3, shares=[0.75, 0.25]))
+    judged.rule = "majority"
+    assert chance_of_rule(round=judged) is None
