@@ -6,6 +6,7 @@ from annotation.views import adjudicate, api, splits
 
 urlpatterns = [
     path("", include("annotation.judge_urls")),
+    path("", include("annotation.quality_urls")),
     path("", include("annotation.round_urls")),
     path("items/<str:uid>/", adjudicate.adjudicate, name="adjudicate"),
     path("splits/", splits.splits, name="splits"),

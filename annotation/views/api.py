@@ -21,6 +21,7 @@ from rest_framework.views import APIView
 from annotation.models import Assignment, Judgement, Round
 from annotation.selectors import assignment_for, queue_state, round_agreement, round_for, rounds_open_for
 from annotation.selectors.agreement import BY
+from annotation.selectors.quality import headphones_require
 from annotation.services import assignment_next, grade_submit
 from annotation.views.judging import Line, lines_of, scenario_lines
 from eqstudio.access import can_annotate, can_curate
@@ -166,6 +167,7 @@ class RoundNext(APIView):
     def post(self, request: Request, uid: str) -> Response:
         person, now = _person(request), timezone.now()
         round_ = round_for(person, uid, may_do=can_annotate)
+        headphones_require(round=round_, annotator=person, now=now)
         lease = assignment_next(round=round_, annotator=person, now=now)
         queue = queue_state(round=round_, annotator=person, now=now)
         return Response(NextSerializer({"queue": queue, "item": _work(lease) if lease else None}).data)
