@@ -67,6 +67,7 @@ ENTITIES: dict[str, Any] = {
     "dialogue": _("dialogue"),
     "export": _("export"),
     "flag": _("flag"),
+    "goldanswer": _("known answer"),
     "headphonecheck": _("headphone check"),
     "judgement": _("judgement"),
     "participation": _("participation"),
