@@ -13,7 +13,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotation.models import Assignment, Export, Judgement, Round, RoundItem
+from annotation.quality_words import place_words
 from annotation.selectors import queue_state, rounds_open_for
+from annotation.selectors.my_work import invitations, stopped_places
 from eqstudio.access import can_annotate, can_curate
 from eqstudio.home import Job, Panel, PersonCount
 from eqstudio.models import User
@@ -28,10 +30,19 @@ _DONE = [Assignment.State.SUBMITTED.value, Assignment.State.LATE.value]
 def panels(user: User, now: datetime) -> Iterator[Panel]:
     """For annotators the rounds that wait and what they did; for researchers coverage and disputes."""
     if can_annotate(user):
+        yield from _places_panel(user)
         yield _rounds_panel(user, now)
         yield _my_day_panel(user, now)
     if can_curate(user):
         yield from _curation_panels()
+
+
+def _places_panel(user: User) -> Iterator[Panel]:
+    """Rounds in which the person is stopped, with the reason in plain words, and those that wait for them to begin."""
+    stopped = [(place, words) for place in stopped_places(annotator=user) if (words := place_words(place))]
+    invited = invitations(annotator=user)
+    if stopped or invited:
+        yield Panel("annotation/home_my_places.html", {"stopped": stopped, "invited": invited}, order=5)
 
 
 def _rounds_panel(user: User, now: datetime) -> Panel:

@@ -6,6 +6,7 @@ from annotation.views import api, splits
 
 urlpatterns = [
     path("", include("annotation.judge_urls")),
+    path("", include("annotation.quality_urls")),
     path("", include("annotation.round_urls")),
     path("", include("annotation.agreement_urls")),
     path("splits/", splits.splits, name="splits"),

@@ -10,7 +10,8 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
-from annotation.models import Export, Round
+from annotation.models import Export, Flag, Round
+from annotation.services.headphones import check_token, sound_addresses
 from evaluation.services import sitting_open, study_create, trial_next
 from generation.media import clip_url
 from generation.models import Clip, Upload
@@ -90,6 +91,23 @@ TABLE = {
     "judge_undo": post(ANNOTATE, "round"),
     "my_judgements": get({**ANNOTATE, "nobody": 403}),
     "judgement_take_back": post({**ANNOTATE, "nobody": 403}, "judgement"),
+    "my_work": get({**ANNOTATE, "nobody": 403}),
+    "headphones": get(ANNOTATE, "round"),
+    "headphone_sound": get(OWN, "sound"),
+    "round_people": get(CURATE, "round"),
+    "round_people_csv": get(CURATE, "round"),
+    "round_pay_csv": get(CURATE, "round"),
+    "round_invite": post(CURATE, "round"),
+    "round_person": get(CURATE, "round", "participant"),
+    "round_person_state": post(CURATE, "round", "participant"),
+    "round_person_recheck": post(CURATE, "round", "participant"),
+    "flag_decide": post(CURATE, "flag"),
+    "judgement_standing": post(CURATE, "judgement"),
+    "round_gold": get(CURATE, "round"),
+    "gold_new": get(CURATE, "round"),
+    "gold_edit": get(CURATE, "item"),
+    "gold_remove": post(CURATE, "item"),
+    "gold_from_decision": post(CURATE, "item"),
     "rounds": get(CURATE),
     "round_new": get(CURATE),
     "round": get(CURATE, "round"),
@@ -192,6 +210,9 @@ def ids(visitors):
     batch = batch_of()
     return {
         "person": people.annotator().uid,
+        "participant": mine.uid,
+        "flag": Flag.objects.create(round=round_, annotator=mine, judgement=judgement, code="speed", key="one").uid,
+        "sound": sound_addresses(token=check_token(annotator=mine, now=now), annotator=mine, now=now)[0].split("/")[-2],
         "corpus": round_.corpus.uid,
         "dialogue": done.item.dialogue.uid,
         "batch": batch.uid,

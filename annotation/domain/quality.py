@@ -179,6 +179,36 @@ def passed(rights: Sequence[bool], mark: float) -> bool:
     return not rights or sum(rights) >= mark * len(rights) - 1e-9
 
 
+class Doubt(NamedTuple):
+    """Of ``good`` people who meet the other known answers, ``failed`` miss this one."""
+
+    failed: int
+    good: int
+
+    @property
+    def suspicious(self) -> bool:
+        """Most of at least three good judges fail: the known answer may be wrong."""
+        return self.good >= _GOOD_LEAST and self.failed * 2 > self.good
+
+
+_GOOD_LEAST = 3
+_OTHERS_LEAST = 2
+
+
+def doubts(answers: Mapping[int, Mapping[int, bool]], *, mark: float) -> dict[int, Doubt]:
+    """By item how good judges did on it. ``answers`` by person and item; good is who meets the mark on at least two
+    other items, so that an item does not speak for itself.
+    """
+    found: dict[int, Doubt] = {}
+    for results in answers.values():
+        for item, right in results.items():
+            others = [met for other, met in results.items() if other != item]
+            if len(others) >= _OTHERS_LEAST and passed(others, mark):
+                seen = found.get(item, Doubt(0, 0))
+                found[item] = Doubt(seen.failed + (not right), seen.good + 1)
+    return found
+
+
 # When the next gold or repeated item is due
 
 

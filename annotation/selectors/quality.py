@@ -8,10 +8,12 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from django.db.models import Exists, F, OuterRef, QuerySet
+from django.utils.translation import gettext as _
 
 from annotation.domain.quality import Known, QualityRules, gold_check
 from annotation.models import Assignment, GoldAnswer, Grade, HeadphoneCheck, Judgement, Kind, Round, RoundItem
 from eqstudio.benchmarks import benchmark_get
+from eqstudio.errors import Conflict
 from eqstudio.models import User
 
 State = Assignment.State
@@ -28,19 +30,17 @@ def rules_of(round: Round) -> QualityRules:  # noqa: A002 -- the word of the dom
 
 def last_words(
     *,
-    round: Round,  # noqa: A002
     kinds: Iterable[str],
+    round: Round | None = None,  # noqa: A002
     annotator: User | None = None,
 ) -> QuerySet[Judgement]:
     """The last judgement on each answered lease of these kinds, late ones too; taken back and replaced ones left out."""
     later = Judgement.objects.filter(assignment=OuterRef("assignment"), revision__gt=OuterRef("revision"))
     found = Judgement.objects.filter(
-        ~Exists(later),
-        retracted=False,
-        item__round=round,
-        assignment__kind__in=list(kinds),
-        assignment__state__in=ANSWERED,
+        ~Exists(later), retracted=False, assignment__kind__in=list(kinds), assignment__state__in=ANSWERED
     )
+    if round is not None:
+        found = found.filter(item__round=round)
     return found if annotator is None else found.filter(annotator=annotator)
 
 
@@ -176,3 +176,9 @@ def headphones_due(*, round: Round, annotator: User, now: datetime) -> bool:  # 
     """Whether the round wants a headphone check that the person has not passed of late. At most one query."""
     rules = rules_of(round)
     return rules.headphones and not headphones_passed(annotator=annotator, hours=rules.headphones_hours, now=now)
+
+
+def headphones_require(*, round: Round, annotator: User, now: datetime) -> None:  # noqa: A002
+    """Conflict where a headphone check is due."""
+    if headphones_due(round=round, annotator=annotator, now=now):
+        raise Conflict(_("This round is judged on headphones. Open its page and do the short check first."))

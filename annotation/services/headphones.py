@@ -37,13 +37,13 @@ def check_token(*, annotator: User, now: datetime, seed: int | None = None) -> s
 
 def sound_addresses(*, token: str, annotator: User, now: datetime) -> list[str]:
     """One address a trial, all of the same length; they tell neither the trial nor the answer."""
-    seed, _trial = _open(token, annotator, now)
+    seed, _trial = token_open(token, annotator, now)
     return [reverse("headphone_sound", args=[_seal(f"{seed}|{trial}|{annotator.uid}", now)]) for trial in range(TRIALS)]
 
 
 def sound_bytes(*, token: str, annotator: User, now: datetime) -> bytes:
     """The stereo WAV behind an address. NotFound when it is forged, expired or somebody else's."""
-    seed, trial = _open(token, annotator, now)
+    seed, trial = token_open(token, annotator, now)
     if trial is None:
         raise _gone()
     buffer = io.BytesIO()
@@ -57,7 +57,7 @@ def headphone_check(*, annotator: User, token: str, answers: Sequence[int], now:
 
     InvalidInput when an answer is missing, Conflict when this check was answered before or the tries of an hour are used.
     """
-    seed, _trial = _open(token, annotator, now)
+    seed, _trial = token_open(token, annotator, now)
     if len(answers) != TRIALS or any(answer not in range(TONES) for answer in answers):
         raise InvalidInput(_("Choose the quietest tone in every part."), field="answers")
     User.objects.select_for_update(no_key=True).only("pk").get(pk=annotator.pk)
@@ -79,7 +79,7 @@ def _seal(plain: str, now: datetime) -> str:
     return sealed.decode().rstrip("=")
 
 
-def _open(token: str, annotator: User, now: datetime) -> tuple[int, int | None]:
+def token_open(token: str, annotator: User, now: datetime) -> tuple[int, int | None]:
     """Seed and trial, None for a whole check."""
     try:
         padded = token + "=" * (-len(token) % 4)

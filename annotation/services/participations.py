@@ -72,9 +72,11 @@ def participation_pause(*, participation: Participation, actor: User, note: str)
     return _stop(participation, actor=actor, reason=BY_RESEARCHER, note=note)
 
 
-def participation_remove(*, participation: Participation, actor: User, note: str = "") -> Participation:
-    """Take a person out of the round. Their judgements stay, and they can be invited again."""
-    return _stop(participation, actor=actor, reason=REMOVED, note=note or _("You were taken out of this round."))
+def participation_remove(*, participation: Participation, actor: User, note: str) -> Participation:
+    """Take a person out of the round, with a note or a plain one. Their judgements stay, and they can be invited again."""
+    return _stop(
+        participation, actor=actor, reason=REMOVED, note=note.strip() or _("You were taken out of this round.")
+    )
 
 
 def _stop(participation: Participation, *, actor: User, reason: str, note: str) -> Participation:

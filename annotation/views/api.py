@@ -30,6 +30,7 @@ from annotation.selectors import (
     rounds_open_for,
 )
 from annotation.selectors.agreement import BY
+from annotation.selectors.quality import headphones_require
 from annotation.services import (
     assignment_extend,
     assignment_next,
@@ -116,6 +117,7 @@ class RoundNext(APIView):
     def post(self, request: Request, uid: str) -> Response:
         person, now = _person(request), timezone.now()
         round_ = _round(request, uid, can_annotate)
+        headphones_require(round=round_, annotator=person, now=now)
         lease = assignment_next(round=round_, annotator=person, now=now)
         queue = queue_state(round=round_, annotator=person, now=now, lease=lease)
         return Response(shapes.NextSerializer({"queue": queue, "item": _work(lease) if lease else None}).data)

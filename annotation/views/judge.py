@@ -19,6 +19,7 @@ from pydantic import Field
 
 from annotation.models import Assignment, Judgement, Round
 from annotation.selectors import assignment_for, judgement_for, round_for
+from annotation.selectors.quality import headphones_due, headphones_require
 from annotation.services import assignment_extend, assignment_release, draft_save, grade_submit, judgement_retract
 from annotation.views.history import history_rows, judgements_of
 from annotation.views.judging import judge_words, queue_context, undo_until
@@ -64,8 +65,10 @@ class Undo(Payload):
 @never_cache
 @ensure_csrf_cookie
 def judge(request: HttpRequest, uid: str) -> HttpResponse:
-    """The page with the person's item in it, or with the reason why there is none."""
+    """The page with the person's item in it, or with the reason why there is none; after the headphone check, if any."""
     round_ = _round(request, uid)
+    if headphones_due(round=round_, annotator=request.user, now=timezone.now()):  # type: ignore[arg-type]
+        return redirect("headphones", round_.uid)
     context = queue_context(round_, request.user, timezone.now())  # type: ignore[arg-type]
     return render(request, "annotation/judge.html", {**context, "words": judge_words()})
 
@@ -74,7 +77,9 @@ def judge(request: HttpRequest, uid: str) -> HttpResponse:
 @never_cache
 def judge_next(request: HttpRequest, uid: str) -> JsonResponse:
     """The item part of the page as it is now."""
-    return _answer(request, _round(request, uid), timezone.now())
+    round_ = _round(request, uid)
+    headphones_require(round=round_, annotator=request.user, now=timezone.now())  # type: ignore[arg-type]
+    return _answer(request, round_, timezone.now())
 
 
 @require_POST

@@ -127,7 +127,7 @@ def test_a_person_taken_out_keeps_their_judgements_and_can_be_invited_again():
     place(made, person)
     work(made, person, 1)
 
-    participation_remove(participation=place(made, person), actor=lead)
+    participation_remove(participation=place(made, person), actor=lead, note="")
     assert (place(made, person).state, place(made, person).reason) == (State.PAUSED, "removed")
     assert person.judgements.count() == 1
 
@@ -139,7 +139,7 @@ def test_a_paused_person_can_be_taken_out_and_still_goes_back_to_where_they_were
     made = quality_round(quality={"training": True}, training=1)
     person, lead = annotator(), researcher()
     participation_pause(participation=place(made, person), actor=lead, note="wait")
-    participation_remove(participation=place(made, person), actor=lead)
+    participation_remove(participation=place(made, person), actor=lead, note="")
 
     participation_invite(round=made, annotator=person, actor=lead)
     assert place(made, person).state == State.TRAINING
