@@ -12,7 +12,7 @@ from django.db.models import Count, Q
 from django.utils.translation import gettext as _
 
 from annotation.domain.assignment import Candidate, rank, shown_order
-from annotation.models import Assignment, Round, RoundItem
+from annotation.models import Assignment, Participation, Round, RoundItem
 from eqstudio.errors import Conflict, InvalidInput
 from eqstudio.events import event_record
 from eqstudio.models import User
@@ -136,18 +136,20 @@ def assignment_extend(*, assignment: Assignment, now: datetime) -> Assignment:
 
 
 @transaction.atomic
-def assignment_release(*, assignment: Assignment, now: datetime, reason: str = "") -> Assignment:
+def assignment_release(
+    *, assignment: Assignment, now: datetime, skip: str = Assignment.Skip.OTHERS, reason: str = ""
+) -> Assignment:
     """Give an item back (skip): its slot is free at once, the draft stays, and the person is not offered it again before
     the length of a lease has passed. Writes one Event; releasing what is no longer active changes nothing.
     """
     changed = Assignment.objects.filter(pk=assignment.pk, state=State.ACTIVE).update(
-        state=State.RELEASED, ended_at=now, reason=reason[:200]
+        state=State.RELEASED, ended_at=now, skip=skip, reason=reason[:200]
     )
     if changed:
         event_record(
             actor=assignment.annotator, verb="released", entity=assignment, item=assignment.item.uid, reason=reason
         )
-    assignment.refresh_from_db(fields=["state", "ended_at", "reason"])
+    assignment.refresh_from_db(fields=["state", "ended_at", "skip", "reason"])
     return assignment
 
 
@@ -165,3 +167,7 @@ def draft_save(*, assignment: Assignment, draft: dict[str, Any]) -> Assignment:
         raise Conflict(_("This item is submitted already; the draft was not needed any more."))
     assignment.draft = draft
     return assignment
+
+
+def participation_counted(*, participation: Participation, now: datetime) -> None:
+    """Take one more judgement of kind work into the person's counts of the round, the day and the sitting."""

@@ -1,6 +1,7 @@
 """Rounds with work in them, leases, judgements and frozen splits, all made by the services that make real ones."""
 
 import itertools
+from datetime import timedelta
 
 from django.utils import timezone
 
@@ -38,7 +39,10 @@ def heard_whole(dialogue) -> dict[str, list[list[float]]]:
 def submit(
     assignment: Assignment, *, verdict: str = "keep", grade: int = 3, grades=None, now=None, **fields
 ) -> Judgement:
-    """A complete judgement: everything heard, every graded variant with ``grade``."""
+    """A complete judgement after an hour of listening: everything heard, every graded variant with ``grade``."""
+    began = (now or timezone.now()) - timedelta(hours=1)
+    Assignment.objects.filter(pk=assignment.pk, created__gt=began).update(created=began)
+    assignment.created = min(assignment.created, began)
     dialogue = assignment.item.dialogue
     graded = {clip.uid: grade for clip in required_clips(dialogue=dialogue) if clip.graded}
     return grade_submit(
