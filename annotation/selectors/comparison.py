@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from statistics import median
 
 from django.db.models import Exists, OuterRef
@@ -22,13 +23,15 @@ class Comparison:
     grades: dict[str, float]
 
 
-def comparisons(judgements: Iterable[Judgement]) -> dict[int, Comparison]:
-    """By key of the judgement, for those that may be compared; the others are left out. At most two queries.
+def comparisons(judgements: Iterable[Judgement], *, now: datetime) -> dict[int, Comparison]:
+    """By key of the judgement, for those that may be compared; the others are left out. At most three queries.
+
+    Not while the time to undo runs, so that nobody takes a judgement back after having seen those of others.
 
     An item that is no work (gold, a repeat) is never closed by consensus; it is shown once as many others have judged it
     as would close one, so that its absence tells nothing. Training shows its own answer instead.
     """
-    wanted = [one for one in judgements if one.item.round.show_feedback and one.item.kind != Kind.TRAINING]
+    wanted = [one for one in judgements if one.item.kind != Kind.TRAINING and _shows(one, now)]
     if not wanted:
         return {}
     by_item: dict[int, list[Judgement]] = {}
@@ -40,6 +43,11 @@ def comparisons(judgements: Iterable[Judgement]) -> dict[int, Comparison]:
         if _closed(mine.item, len(others)):
             found[mine.pk] = _comparison(others)
     return found
+
+
+def _shows(judgement: Judgement, now: datetime) -> bool:
+    round_ = judgement.item.round
+    return round_.show_feedback and now > judgement.created + timedelta(seconds=round_.undo_seconds)
 
 
 def _last_words(items: set[int]) -> list[Judgement]:

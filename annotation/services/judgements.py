@@ -9,6 +9,7 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.db.models import Min
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from annotation.domain.gate import FASTEST, heard_possible
 from annotation.models import Assignment, Flag, Grade, Judgement, Kind, Round, RoundItem
@@ -23,6 +24,7 @@ from eqstudio.events import event_record
 State = Assignment.State
 KEY_LENGTH = 64
 IMPOSSIBLE = "impossible_listening"
+_TRAINED = gettext_lazy("This was training, and its answer was shown, so it stays as it is.")
 
 
 @transaction.atomic
@@ -207,7 +209,7 @@ def judgement_revise(
     replayed = _replayed(lease, client_key)
     if replayed is not None:
         return replayed
-    refused = revision_refused(judgement=judgement, item=item)
+    refused = revision_refused(judgement=judgement, item=item, now=now)
     if refused:
         raise Conflict(refused)
     answer = answer_check(
@@ -228,7 +230,7 @@ def judgement_revise(
     return revised
 
 
-def revision_refused(*, judgement: Judgement, item: RoundItem) -> str:
+def revision_refused(*, judgement: Judgement, item: RoundItem, now: datetime) -> str:
     """Why this judgement can no longer be changed, in words; empty when it can. Who is frozen or decided is not asked here."""
     last = Judgement.objects.filter(assignment_id=judgement.assignment_id).order_by("-revision").first()
     if last is None or last.pk != judgement.pk or judgement.retracted:
@@ -236,8 +238,8 @@ def revision_refused(*, judgement: Judgement, item: RoundItem) -> str:
     if item.round.state != Round.State.OPEN:
         return _("The round is not open, so its judgements can no longer change. They stay as they are.")
     if item.kind == Kind.TRAINING:
-        return _("This was training, and its answer was shown, so it stays as it is.")
-    if comparisons([judgement]):
+        return str(_TRAINED)
+    if comparisons([judgement], now=now):
         return _("You have been shown how others judged this item, so your judgement stays as it is.")
     return ""
 
@@ -258,6 +260,8 @@ def judgement_retract(*, judgement: Judgement, actor: Any, now: datetime) -> Ass
     last = lease.judgements.order_by("-revision").first()
     if last is None or last.pk != judgement.pk or judgement.retracted:
         raise Conflict(_("This judgement was taken back or replaced already."))
+    if item.kind == Kind.TRAINING:
+        raise Conflict(str(_TRAINED))
     if now - judgement.created > timedelta(seconds=item.round.undo_seconds):
         raise Conflict(_("The time to take this judgement back is over; it stays as it is."))
     item_reopen(item=item, actor=actor, reason="undo")

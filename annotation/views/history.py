@@ -100,7 +100,7 @@ def judgements_of(user: User) -> QuerySet[Judgement]:
 
 def history_rows(judgements: Iterable[Judgement], *, now: datetime) -> list[HistoryRow]:
     listed = list(judgements)
-    compared = comparisons(listed)
+    compared = comparisons(listed, now=now)
     return [_row(judgement, compared.get(judgement.pk), now) for judgement in listed]
 
 
@@ -110,9 +110,7 @@ def _row(judgement: Judgement, compared: Comparison | None, now: datetime) -> Hi
     letters = letters_of(judgement.assignment.shown, graded_positions(dialogue))
     labels = {reason.code: ui_text(reason.label) for reason in benchmark.review_form.reasons}
     state = _state(judgement)
-    open_still = (
-        state in (COUNTS, LATE) and dialogue.state != DialogueState.FROZEN.value and not _decided(item)
-    )
+    open_still = state in (COUNTS, LATE) and dialogue.state != DialogueState.FROZEN.value and not _decided(item)
     return HistoryRow(
         judgement=judgement,
         category=ui_text(benchmark.category(dialogue.category).label),
@@ -121,7 +119,7 @@ def _row(judgement: Judgement, compared: Comparison | None, now: datetime) -> Hi
         answers=_answers(judgement),
         state=state,
         compared=None if compared is None or state in (REPLACED, TAKEN_BACK) else _by_letter(compared, letters),
-        can_take_back=open_still and now <= undo_until(judgement, item.round),
+        can_take_back=open_still and item.kind != Kind.TRAINING and now <= undo_until(judgement, item.round),
         can_change=open_still
         and compared is None
         and item.round.state == Round.State.OPEN

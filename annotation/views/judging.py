@@ -176,7 +176,7 @@ def item_context(assignment: Assignment) -> dict[str, Any]:
             "draft": assignment.draft,
             "judged": [{"uid": slot.uid, "letter": slot.letter} for slot in judged],
             "asked": list(questions.asked),
-            "comment": questions.comment,
+            "commentMode": questions.comment,
         },
     }
 

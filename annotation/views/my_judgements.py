@@ -56,7 +56,7 @@ def judgement_take_back(request: HttpRequest, uid: str) -> HttpResponse:
 def judgement_edit(request: HttpRequest, uid: str) -> HttpResponse:
     """The item of a judgement, filled in with what was said."""
     judgement = _judgement(request, uid)
-    refused = revision_refused(judgement=judgement, item=judgement.item)
+    refused = revision_refused(judgement=judgement, item=judgement.item, now=timezone.now())
     if refused:
         raise Conflict(refused)
     return render(request, "annotation/judge.html", {**revision_context(judgement), "words": judge_words()})

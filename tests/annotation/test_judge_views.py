@@ -279,7 +279,7 @@ def test_round_that_is_not_open_says_so(as_alice, round_, state):
 def test_comment_moves_to_m_where_c_is_a_letter(as_alice):
     four = round_with(items=1)
 
-    assert 'data-key="m"' in as_alice.get(reverse("judge", args=[four.uid])).content.decode()
+    assert 'data-comment-key="m"' in as_alice.get(reverse("judge", args=[four.uid])).content.decode()
 
 
 def test_history_lists_own_judgements_only(as_alice, alice, round_):
