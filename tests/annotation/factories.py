@@ -11,6 +11,8 @@ from annotation.services import assignment_next, grade_submit, round_create, rou
 from tests.eqstudio.factories import annotator
 from tests.generation.factories import CorpusFactory, speecheq_dialogue
 
+SET_AFTER = ("questions", "show_feedback", "rubric_language")
+"""Fields of a round that only its page and feedback go by."""
 _serial = itertools.count(1)
 
 
@@ -19,7 +21,11 @@ def round_with(*, items: int = 1, corpus=None, make=speecheq_dialogue, benchmark
     corpus = corpus or CorpusFactory()
     for _ in range(items):
         make(corpus=corpus)
+    set_after = {name: fields.pop(name) for name in SET_AFTER if name in fields}
     made = round_create(**{"name": f"round-{next(_serial)}", "corpus": corpus, "benchmark": benchmark, **fields})
+    for name, value in set_after.items():
+        setattr(made, name, value)
+    made.save(update_fields=list(set_after))
     round_top_up(round=made)
     return made
 

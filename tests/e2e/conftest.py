@@ -103,6 +103,20 @@ def sign_in(live_server) -> Callable[[Page, User], None]:
 
 
 @pytest.fixture
+def alice_page(
+    new_page: Callable[..., Page], sign_in: Callable[[Page, User], None], alice: User
+) -> Callable[..., Page]:
+    """Open a page for Alice; options are those of ``new_page``."""
+
+    def open_page(**options) -> Page:
+        page = new_page(**options)
+        sign_in(page, alice)
+        return page
+
+    return open_page
+
+
+@pytest.fixture
 def axe_check() -> Callable[[Page], None]:
     """Fail on anything that axe calls serious or critical."""
 

@@ -13,7 +13,8 @@ function action(text, act) {
 async function cause(address) {
   try {
     const headers = { Range: "bytes=0-0", Accept: "application/json" };
-    const answer = await fetch(address, { headers, redirect: "manual" });
+    // What the player was told may be kept as a page; what is wanted here is the sentence.
+    const answer = await fetch(address, { headers, redirect: "manual", cache: "no-store" });
     if (answer.type === "opaqueredirect" || [401, 403, 404].includes(answer.status)) return words.expired;
     if (answer.status === 410) return (await answer.json()).error;
     return answer.ok ? words.broken : fill(words.server, { status: answer.status });
