@@ -142,7 +142,7 @@ def _state(judgement: Judgement) -> str:
 
 def _answers(judgement: Judgement) -> list[tuple[str, str]]:
     rows = question_rows(Questions.from_dict(judgement.item.round.questions))
-    found = [(row["label"], dict(row["values"]).get(judgement.answers.get(row["name"]))) for row in rows]
+    found = [(row["short"], dict(row["values"]).get(judgement.answers.get(row["name"]))) for row in rows]
     return [(label, value) for label, value in found if value]
 
 

@@ -47,7 +47,8 @@ def judge_words() -> dict[str, str]:
 
 
 def question_rows(questions: Questions) -> list[dict[str, Any]]:
-    """The questions that a round asks: name, label and choices (value, label), in the order of the page."""
+    """The questions that a round asks: name, label, short label and choices (value, label), in the order of the page."""
+    short = {"confidence": _("how sure"), "emotion": _("which feeling"), "naturalness": _("how natural")}
     labels = {
         "confidence": _("How sure are you?"),
         "emotion": _("Which feeling do you hear most clearly?"),
@@ -57,6 +58,7 @@ def question_rows(questions: Questions) -> list[dict[str, Any]]:
         {
             "name": name,
             "label": labels[name],
+            "short": short[name],
             "number": isinstance(values[0], int),
             "values": [(value, _choices()[name][value]) for value in values],
         }

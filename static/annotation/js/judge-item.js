@@ -84,7 +84,7 @@ export function missing() {
   }
   for (const name of item.asked) {
     const box = `input[name="answer-${name}"]`;
-    const what = $(box).closest("fieldset").querySelector("legend").textContent;
+    const what = $(box).closest("fieldset").dataset.short;
     if (item.answers[name] === undefined) found.push({ text: fill(words.answer, { what }), go: to(box) });
   }
   if (!item.verdict) found.push({ text: words.verdict, go: to('input[name="verdict"]') });
