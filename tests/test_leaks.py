@@ -14,6 +14,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from annotation.models import Assignment, GoldAnswer, RoundItem
+from annotation.selectors import required_clips
 from annotation.services import assignment_next
 from evaluation.services import sitting_open
 from generation.models import Clip, Dialogue, Variant
@@ -21,7 +23,7 @@ from generation.services import corpus_import
 from tests.annotation.factories import round_with, submit
 from tests.eqstudio.factories import annotator
 from tests.evaluation.factories import emosbench_study, speecheq_study
-from tests.generation.factories import CorpusFactory, emosbench_dialogue
+from tests.generation.factories import CorpusFactory, echomind_dialogue, emosbench_dialogue, speecheq_dialogue
 from tests.generation.pipeline import advance, one_briefed
 from tests.generation.test_import import folder_make
 
@@ -140,17 +142,86 @@ def without_chance(text: str) -> str:
     return re.sub(r'"csrf-token" content="[^"]*"|X-CSRFToken[^}]*', "", text)
 
 
-@pytest.mark.parametrize(("benchmark", "make"), [("speecheq", None), ("emosbench", emosbench_dialogue)])
-def test_nothing_an_annotator_gets_changes_with_the_key(client, benchmark, make):
+MAKERS = {"speecheq": speecheq_dialogue, "emosbench": emosbench_dialogue, "echomind": echomind_dialogue}
+
+
+@pytest.mark.parametrize("benchmark", sorted(MAKERS))
+def test_nothing_an_annotator_gets_changes_with_the_key(client, benchmark):
+    """The item, the API, what is fetched ahead, the history, and the item opened again to change it."""
     person = annotator()
     client.force_login(person)
-    round_ = round_with(benchmark=benchmark, **({"make": make} if make else {}))
-    asked = [("get", reverse("judge", args=[round_.uid])), ("post", reverse("api_round_next", args=[round_.uid]))]
+    round_ = round_with(items=3, benchmark=benchmark, make=MAKERS[benchmark], show_feedback=True)
+    judged = submit(assignment_next(round=round_, annotator=person, now=timezone.now()))
+    lease = assignment_next(round=round_, annotator=person, now=timezone.now())
+    body = json.dumps({"assignment": lease.uid})
+    asked = [
+        ("get", reverse("judge", args=[round_.uid]), {}),
+        ("get", reverse("judge_next", args=[round_.uid]), {}),
+        ("post", reverse("api_round_next", args=[round_.uid]), {}),
+        ("post", reverse("judge_ahead", args=[round_.uid]), {"data": body, "content_type": "application/json"}),
+        ("get", reverse("my_judgements"), {}),
+        ("get", reverse("judgement_edit", args=[judged.uid]), {}),
+    ]
 
-    before = [without_chance(getattr(client, method)(address).content.decode()) for method, address in asked]
+    before = answers_to(client, asked)
     key_swap()
+    assert answers_to(client, asked) == before
 
-    assert [without_chance(getattr(client, method)(address).content.decode()) for method, address in asked] == before
+
+def answers_to(client, asked) -> list[str]:
+    found = [getattr(client, method)(address, **more) for method, address, more in asked]
+    assert [answer.status_code for answer in found] == [200] * len(asked)
+    return [without_chance(answer.content.decode()) for answer in found]
+
+
+def shape(html: str) -> str:
+    """A page without what differs from one item to the next."""
+    html = re.sub(
+        r"Line \d+ of dialogue \d+|Input of dialogue \d+|Reply \d of dialogue \d+", "text", without_chance(html)
+    )
+    html = re.sub(r'(data-clip|data-uid|value|for|id)="[a-z0-9]{16}"|"[a-z0-9]{16}"', "uid", html)
+    html = re.sub(r'"leaseUntil": "[^"]*"|\d{4}-\d\d-\d\dT[\d:.+-]+|[a-z0-9]{16}', "when", html)
+    return re.sub(r"item \d+ of \d+|today \d+", "count", html)
+
+
+@pytest.mark.parametrize("kind", ["gold", "repeat", "qualification"])
+def test_an_item_with_a_known_answer_looks_like_any_other(client, kind):
+    """Page, its size, submit's answer, and the history: nothing names the kind or differs by it."""
+    person = annotator()
+    client.force_login(person)
+    round_ = round_with(items=2, people_per_item=2, show_feedback=True)
+    pages = []
+    for special in (False, True):
+        found = assignment_next(round=round_, annotator=person, now=timezone.now())
+        if special:
+            Assignment.objects.filter(pk=found.pk).update(kind=kind)
+            RoundItem.objects.filter(pk=found.item_id).update(kind=kind)
+            GoldAnswer.objects.create(item=found.item, verdict="keep", grades={found.shown["4"][0]: 1})
+        html = client.get(reverse("judge", args=[round_.uid])).content.decode()
+        sent = client.post(
+            reverse("judge_submit", args=[round_.uid]), json.dumps(judgement_of(found)), content_type="application/json"
+        ).json()
+        history = client.get(reverse("my_judgements")).content.decode()
+        pages.append(
+            (shape(html), len(without_chance(html)), sorted(sent), re.findall(r"<tr>.*?</tr>", history, re.DOTALL)[1])
+        )
+
+    (work, work_size, work_keys, work_row), (gold, gold_size, gold_keys, gold_row) = pages
+    assert gold == work
+    assert abs(gold_size - work_size) < 10
+    assert gold_keys == work_keys
+    assert shape(gold_row) == shape(work_row)
+
+
+def judgement_of(lease) -> dict:
+    clips = required_clips(dialogue=lease.item.dialogue)
+    return {
+        "assignment": lease.uid,
+        "client_key": lease.uid,
+        "verdict": "keep",
+        "grades": {clip.uid: 3 for clip in clips if clip.graded},
+        "heard": {clip.uid: [[0.0, clip.duration]] for clip in clips},
+    }
 
 
 @pytest.mark.parametrize("make", [speecheq_study, emosbench_study])

@@ -8,6 +8,11 @@ from collections.abc import Sequence
 from eqstudio.errors import InvalidInput
 
 MAX_INTERVALS = 2_000
+FASTEST = 2.0
+"""The fastest speed of the player."""
+
+SLACK_S = 3.0
+"""What rounding, a slow answer and the ends of a dozen clips may add up to."""
 
 
 def intervals_check(intervals: object, *, field: str = "heard") -> list[tuple[float, float]]:
@@ -35,3 +40,13 @@ def heard_share(intervals: Sequence[tuple[float, float]], *, duration: float) ->
             covered += stop - begin
             reached = stop
     return min(1.0, covered / duration)
+
+
+def heard_seconds(intervals: Sequence[tuple[float, float]], *, duration: float) -> float:
+    """Seconds of 0..``duration`` that the union of ``intervals`` covers."""
+    return heard_share(intervals, duration=duration) * max(0.0, duration)
+
+
+def heard_possible(heard_s: float, *, elapsed_s: float) -> bool:
+    """Whether so many seconds of sound, one clip at a time at the fastest speed, fit into ``elapsed_s`` of the clock."""
+    return heard_s <= max(0.0, elapsed_s) * FASTEST + SLACK_S

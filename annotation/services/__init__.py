@@ -20,16 +20,21 @@ from annotation.services.items import (
     item_reopen,
     item_set_aside,
 )
-from annotation.services.judgements import grade_submit, judgement_retract
+from annotation.services.judgements import grade_submit, judgement_retract, judgement_revise
+from annotation.services.presence import assignment_leave, clips_ahead
+from annotation.services.problems import audio_problem_report
 from annotation.services.rounds import round_create, round_set_state, round_top_up, round_update
 from annotation.services.splits import split_freeze
 
 __all__ = [
     "assignment_extend",
+    "assignment_leave",
     "assignment_next",
     "assignment_release",
     "assignments_expire",
     "assignments_leave",
+    "audio_problem_report",
+    "clips_ahead",
     "draft_save",
     "example_add",
     "example_remove",
@@ -46,6 +51,7 @@ __all__ = [
     "items_drifted",
     "items_recount",
     "judgement_retract",
+    "judgement_revise",
     "machine_raters_set",
     "ratings_import",
     "ratings_preview",

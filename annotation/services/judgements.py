@@ -1,42 +1,30 @@
-"""A judgement is taken, and taken back, here."""
+"""A judgement is taken, revised, and taken back here."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Min
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
-from annotation.domain.gate import heard_share, intervals_check
-from annotation.models import Assignment, Grade, Judgement, Kind, RoundItem
-from annotation.selectors.judgements import RequiredClip, required_clips
+from annotation.domain.gate import FASTEST, heard_possible
+from annotation.models import Assignment, Flag, Grade, Judgement, Kind, Round, RoundItem
+from annotation.selectors.comparison import comparisons
+from annotation.services.answers import Answer, answer_check
 from annotation.services.assignments import lease_late, participation_counted
 from annotation.services.items import item_close, item_reopen
 from annotation.services.participations import judgement_checked, participation_get
-from eqstudio.benchmarks import benchmark_get
 from eqstudio.errors import Conflict, InvalidInput
 from eqstudio.events import event_record
 
 State = Assignment.State
-Verdict = Judgement.Verdict
-OTHER = "other"
-COMMENT_LIMIT = 5_000
 KEY_LENGTH = 64
-LONGEST_MS = 24 * 3600 * 1000
-
-
-@dataclass(frozen=True)
-class _Answer:
-    verdict: str
-    grades: dict[int, int]
-    reasons: list[str]
-    comment: str
-    answers: dict[str, Any]
-    heard: dict[str, list[list[float]]]
-    active_ms: int
+IMPOSSIBLE = "impossible_listening"
+_TRAINED = gettext_lazy("This was training, and its answer was shown, so it stays as it is.")
 
 
 @transaction.atomic
@@ -56,7 +44,8 @@ def grade_submit(
     """Store one person's judgement of one item and close the item when enough are in.
 
     A replay with the same ``client_key`` returns the row that is there. The listening gate is computed here from the
-    played intervals (InvalidInput, field ``heard``); a keep needs a grade for every graded variant, a reject a reason.
+    played intervals (InvalidInput, field ``heard``); a keep needs a grade for every graded variant, a reject a reason, and
+    what the round asks besides (``domain.questions``) an answer. More sound than the lease has lasted for is flagged.
 
     An answer that comes after its lease has ended is kept with ``late`` set. It counts when a slot of the item is still
     free; otherwise its lease becomes ``late`` and it is stored beside the judgements that count. Conflict when the person
@@ -64,27 +53,21 @@ def grade_submit(
 
     Inserts Judgement and Grades, updates the Assignment, writes one Event, may move the dialogue (``item_close``).
     """
-    if not 0 < len(client_key) <= KEY_LENGTH:
-        raise InvalidInput(_("A judgement needs a key of 1 to 64 characters."), field="client_key")
-    item = (
-        RoundItem.objects.select_for_update(of=("self",)).select_related("round", "dialogue").get(pk=assignment.item_id)
-    )
+    item = _item_locked(assignment.item_id, client_key)
     replayed = _replayed(assignment, client_key)
     if replayed is not None:
         return replayed
-    comment = str(comment).strip()[:COMMENT_LIMIT]
-    if verdict not in Verdict.values:
-        raise InvalidInput(_("Say keep or reject."), field="verdict")
-    clips = required_clips(dialogue=item.dialogue)
-    answer = _Answer(
+    answer = answer_check(
+        item=item,
         verdict=verdict,
-        heard=_heard_check(clips, heard, item.round.gate_share),
-        grades=_grades_check(clips, grades, complete=verdict == Verdict.KEEP),
-        reasons=_reasons_check(item, verdict, reasons, comment),
+        grades=grades,
+        reasons=reasons,
         comment=comment,
-        answers=_answers_check(item, answers or {}),
-        active_ms=min(max(0, int(active_ms)), LONGEST_MS),
+        answers=answers or {},
+        heard=heard,
+        active_ms=active_ms,
     )
+    first = not assignment.judgements.exists()
     late = _lease_take(assignment, now)
     judgement = _insert(assignment, item, client_key, answer, late=late)
     event_record(
@@ -99,10 +82,17 @@ def grade_submit(
         item_close(item=item, now=now)
     participation = participation_get(round=item.round, annotator=assignment.annotator)
     participation.round, participation.annotator = item.round, assignment.annotator
-    if not assignment.judgements.exclude(pk=judgement.pk).exists():
+    if first:
         participation_counted(participation=participation, now=now, kind=assignment.kind)
+    _listening_check(judgement, assignment, item, answer, now)
     judgement_checked(judgement=judgement, participation=participation, now=now)
     return judgement
+
+
+def _item_locked(pk: int, client_key: str) -> RoundItem:
+    if not 0 < len(client_key) <= KEY_LENGTH:
+        raise InvalidInput(_("A judgement needs a key of 1 to 64 characters."), field="client_key")
+    return RoundItem.objects.select_for_update(of=("self",)).select_related("round", "dialogue").get(pk=pk)
 
 
 def _counts(assignment: Assignment) -> bool:
@@ -129,7 +119,7 @@ def _lease_take(assignment: Assignment, now: datetime) -> bool:
     return not in_time
 
 
-def _insert(assignment: Assignment, item: RoundItem, client_key: str, answer: _Answer, *, late: bool) -> Judgement:
+def _insert(assignment: Assignment, item: RoundItem, client_key: str, answer: Answer, *, late: bool) -> Judgement:
     revision = Judgement.objects.filter(item=item, annotator_id=assignment.annotator_id).count()
     judgement = Judgement.objects.create(
         item=item,
@@ -151,59 +141,90 @@ def _insert(assignment: Assignment, item: RoundItem, client_key: str, answer: _A
     return judgement
 
 
-def _heard_check(clips: list[RequiredClip], heard: Mapping[str, Any], gate: float) -> dict[str, list[list[float]]]:
-    if not isinstance(heard, Mapping):
-        raise InvalidInput(_("What was heard should be an object: variant to played intervals."), field="heard")
-    kept: dict[str, list[list[float]]] = {}
-    missing = 0
-    for clip in clips:
-        intervals = intervals_check(heard.get(clip.uid, []))
-        missing += heard_share(intervals, duration=clip.duration) + 1e-6 < gate
-        kept[clip.uid] = [[start, end] for start, end in intervals]
-    if missing:
-        raise InvalidInput(
-            _(
-                "Listen first: %(missing)d of %(all)d clips have not been heard to %(share)d %%. Your answer is kept as a draft."
-            )
-            % {"missing": missing, "all": len(clips), "share": round(gate * 100)},
-            field="heard",
+def _listening_check(
+    judgement: Judgement, assignment: Assignment, item: RoundItem, answer: Answer, now: datetime
+) -> None:
+    """Flag an answer that claims more sound than the time since the person first held the item has room for.
+
+    It is kept: a researcher decides. What was heard on an earlier lease of the item comes back with the draft, so the
+    clock starts at the first. Pretend listeners of a demo do not wait.
+    """
+    if item.round.is_demo or heard_possible(answer.heard_s, elapsed_s=(now - assignment.created).total_seconds()):
+        return
+    began = item.assignments.filter(annotator_id=assignment.annotator_id).aggregate(at=Min("created"))["at"]
+    elapsed = (now - began).total_seconds()
+    if not heard_possible(answer.heard_s, elapsed_s=elapsed):
+        Flag.objects.create(
+            round=item.round,
+            annotator_id=assignment.annotator_id,
+            judgement=judgement,
+            code=IMPOSSIBLE,
+            key=judgement.uid,
+            evidence={"heard_s": round(answer.heard_s, 1), "elapsed_s": round(elapsed, 1), "fastest": FASTEST},
         )
-    return kept
 
 
-def _grades_check(clips: list[RequiredClip], grades: Mapping[str, int], *, complete: bool) -> dict[int, int]:
-    graded = {clip.uid: clip.pk for clip in clips if clip.graded}
-    if not isinstance(grades, Mapping) or set(grades) - set(graded):
-        raise InvalidInput(_("There is a grade for something that is not graded in this item."), field="grades")
-    if any(isinstance(value, bool) or value not in (1, 2, 3, 4) for value in grades.values()):
-        raise InvalidInput(_("A grade is 1, 2, 3 or 4."), field="grades")
-    if complete and set(grades) != set(graded):
-        raise InvalidInput(
-            _("%(missing)d grades are missing: to keep an item, grade every version of it.")
-            % {"missing": len(graded) - len(grades)},
-            field="grades",
-        )
-    return {graded[uid]: int(value) for uid, value in grades.items()}
+@transaction.atomic
+def judgement_revise(
+    *,
+    judgement: Judgement,
+    client_key: str,
+    verdict: str,
+    grades: Mapping[str, int],
+    reasons: Sequence[str] = (),
+    comment: str = "",
+    answers: Mapping[str, Any] | None = None,
+    heard: Mapping[str, Any],
+    active_ms: int = 0,
+    actor: Any,
+    now: datetime,
+) -> Judgement:
+    """Say something else about an item: a new row with the next revision, which counts from now on where the first did.
+
+    Fields as in ``grade_submit``; a replay with the same ``client_key`` returns the row that is there. Conflict when the
+    round is not open, the judgement is no longer the person's last word, the item was decided by an expert or frozen, or
+    the person has been shown the answer (training) or how others judged (``Round.show_feedback``).
+
+    Reopens a closed item and closes it anew, so that its outcome follows; writes one Event.
+    """
+    item = _item_locked(judgement.item_id, client_key)
+    lease = Assignment.objects.select_related("annotator").get(pk=judgement.assignment_id)
+    replayed = _replayed(lease, client_key)
+    if replayed is not None:
+        return replayed
+    refused = revision_refused(judgement=judgement, item=item, now=now)
+    if refused:
+        raise Conflict(refused)
+    answer = answer_check(
+        item=item,
+        verdict=verdict,
+        grades=grades,
+        reasons=reasons,
+        comment=comment,
+        answers=answers or {},
+        heard=heard,
+        active_ms=active_ms,
+    )
+    item_reopen(item=item, actor=actor, reason="revision")
+    revised = _insert(lease, item, client_key, answer, late=judgement.late)
+    event_record(actor=actor, verb="revised", entity=item, judgement=revised.uid, replaces=judgement.uid)
+    if _counts(lease):
+        item_close(item=item, now=now)
+    return revised
 
 
-def _reasons_check(item: RoundItem, verdict: str, reasons: Sequence[str], comment: str) -> list[str]:
-    if verdict != Verdict.REJECT:
-        return []
-    known = [reason.code for reason in benchmark_get(item.dialogue.benchmark).review_form.reasons]
-    chosen = [code for code in known if code in set(reasons)]
-    if set(reasons) - set(known) or not chosen:
-        raise InvalidInput(
-            _("To reject an item choose at least one reason: %(known)s.") % {"known": ", ".join(known)}, field="reasons"
-        )
-    if OTHER in chosen and not comment:
-        raise InvalidInput(_("For another reason say in the comment what it is."), field="comment")
-    return chosen
-
-
-def _answers_check(item: RoundItem, answers: Mapping[str, Any]) -> dict[str, Any]:
-    if not isinstance(answers, Mapping) or set(answers) - set(item.round.questions):
-        raise InvalidInput(_("There is an answer to something that this round does not ask."), field="answers")
-    return dict(answers)
+def revision_refused(*, judgement: Judgement, item: RoundItem, now: datetime) -> str:
+    """Why this judgement can no longer be changed, in words; empty when it can. Who is frozen or decided is not asked here."""
+    last = Judgement.objects.filter(assignment_id=judgement.assignment_id).order_by("-revision").first()
+    if last is None or last.pk != judgement.pk or judgement.retracted:
+        return _("This judgement was taken back or replaced already.")
+    if item.round.state != Round.State.OPEN:
+        return _("The round is not open, so its judgements can no longer change. They stay as they are.")
+    if item.kind == Kind.TRAINING:
+        return str(_TRAINED)
+    if comparisons([judgement], now=now):
+        return _("You have been shown how others judged this item, so your judgement stays as it is.")
+    return ""
 
 
 @transaction.atomic
@@ -222,6 +243,8 @@ def judgement_retract(*, judgement: Judgement, actor: Any, now: datetime) -> Ass
     last = lease.judgements.order_by("-revision").first()
     if last is None or last.pk != judgement.pk or judgement.retracted:
         raise Conflict(_("This judgement was taken back or replaced already."))
+    if item.kind == Kind.TRAINING:
+        raise Conflict(str(_TRAINED))
     if now - judgement.created > timedelta(seconds=item.round.undo_seconds):
         raise Conflict(_("The time to take this judgement back is over; it stays as it is."))
     item_reopen(item=item, actor=actor, reason="undo")
@@ -240,15 +263,21 @@ def judgement_retract(*, judgement: Judgement, actor: Any, now: datetime) -> Ass
     return lease
 
 
-def _lease_return(lease: Assignment, judgement: Judgement, now: datetime) -> None:
-    draft = {
+def answer_draft(*, judgement: Judgement) -> dict[str, Any]:
+    """What was answered, in the form of a draft. One query."""
+    return {
         "verdict": judgement.verdict,
         "grades": dict(judgement.grades.values_list("variant__uid", "value")),
         "reasons": judgement.reasons,
         "comment": judgement.comment,
+        "answers": judgement.answers,
         "heard": judgement.heard,
         "active_ms": judgement.active_ms,
     }
+
+
+def _lease_return(lease: Assignment, judgement: Judgement, now: datetime) -> None:
+    draft = answer_draft(judgement=judgement)
     state = State.ACTIVE if lease.state == State.SUBMITTED else State.EXPIRED
     until = now + timedelta(minutes=lease.item.round.lease_minutes)
     Assignment.objects.filter(pk=lease.pk, state=lease.state).update(

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
-from django.contrib import messages
-from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
@@ -20,27 +18,39 @@ from pydantic import Field
 from annotation.models import Assignment, Judgement, Round
 from annotation.selectors import assignment_for, judgement_for, round_for
 from annotation.selectors.quality import headphones_due, headphones_require
-from annotation.services import assignment_extend, assignment_release, draft_save, grade_submit, judgement_retract
-from annotation.views.history import history_rows, judgements_of
-from annotation.views.judging import judge_words, queue_context, undo_until
-from eqstudio.access import can_annotate, role_require
-from eqstudio.errors import NotFound
+from annotation.services import (
+    assignment_extend,
+    assignment_leave,
+    assignment_release,
+    audio_problem_report,
+    clips_ahead,
+    draft_save,
+    grade_submit,
+    judgement_retract,
+)
+from annotation.views.judge_words import judge_words
+from annotation.views.judging import feedback_context, queue_context, undo_until
+from eqstudio.access import can_annotate
+from eqstudio.errors import InvalidInput, NotFound
 from eqstudio.payload import Payload, payload_read
+from generation.media import clip_url
 
-PER_PAGE = 50
 
+class Answers(Payload):
+    """What a person says of an item, as the page sends it."""
 
-class Submission(Payload):
-    """A judgement as the page sends it."""
-
-    assignment: str
     client_key: str = Field(min_length=1, max_length=64)
     verdict: str
     grades: dict[str, int]
     reasons: list[str] = []
     comment: str = ""
+    answers: dict[str, int | str] = {}
     heard: dict[str, list[list[float]]]
     active_ms: int = Field(default=0, ge=0)
+
+
+class Submission(Answers):
+    assignment: str
 
 
 class Draft(Payload):
@@ -54,7 +64,18 @@ class Lease(Payload):
 
 class Skip(Payload):
     assignment: str
+    skip: Literal["me", "others", "unjudgeable"] = "others"
     reason: str = Field(default="", max_length=200)
+
+
+class Problem(Payload):
+    """``variant`` is empty for the whole item; ``give_back`` ends the lease as one that cannot be judged."""
+
+    assignment: str
+    variant: str = ""
+    problem: str
+    detail: str = Field(default="", max_length=2000)
+    give_back: bool = False
 
 
 class Undo(Payload):
@@ -88,19 +109,14 @@ def judge_submit(request: HttpRequest, uid: str) -> JsonResponse:
     round_ = _round(request, uid)
     sent = payload_read(request, Submission)
     now = timezone.now()
-    judgement = grade_submit(
-        assignment=_lease(request, round_, sent.assignment),
-        client_key=sent.client_key,
-        verdict=sent.verdict,
-        grades=sent.grades,
-        reasons=sent.reasons,
-        comment=sent.comment,
-        heard=sent.heard,
-        active_ms=sent.active_ms,
-        now=now,
-    )
-    until = undo_until(judgement, round_)
-    return _answer(request, round_, now, judgement=judgement.uid, late=judgement.late, undo_until=until.isoformat())
+    said = sent.model_dump(exclude={"assignment"})
+    judgement = grade_submit(assignment=_lease(request, round_, sent.assignment), now=now, **said)
+    facts = {"judgement": judgement.uid, "late": judgement.late}
+    facts["undo_until"] = undo_until(judgement, round_).isoformat()
+    told = feedback_context(judgement)
+    if told is not None:
+        facts["feedback"] = render_to_string("annotation/judge_feedback.html", told, request)
+    return _answer(request, round_, now, **facts)
 
 
 @require_POST
@@ -122,13 +138,54 @@ def judge_heartbeat(request: HttpRequest, uid: str) -> JsonResponse:
 
 
 @require_POST
+def judge_leave(request: HttpRequest, uid: str) -> JsonResponse:
+    """The page was left with nothing entered: the item is free for others in a minute."""
+    round_ = _round(request, uid)
+    sent = payload_read(request, Lease)
+    left = assignment_leave(assignment=_lease(request, round_, sent.assignment), now=timezone.now())
+    return JsonResponse({"left": left})
+
+
+@require_POST
+def judge_ahead(request: HttpRequest, uid: str) -> JsonResponse:
+    """Addresses of the sounds that will probably be wanted next, so that the page can fetch them meanwhile."""
+    round_ = _round(request, uid)
+    sent = payload_read(request, Lease)
+    lease = _lease(request, round_, sent.assignment)
+    ahead = clips_ahead(assignment=lease, now=timezone.now())
+    holder = lease.annotator.uid
+    clips = [{"id": one.uid, "url": clip_url(clip=one.clip, holder=holder)} for one in ahead]
+    return JsonResponse({"round": round_.uid, "clips": clips})
+
+
+@require_POST
 def judge_skip(request: HttpRequest, uid: str) -> JsonResponse:
-    """Give the item back, with a reason if there is one, and answer with the next."""
+    """Give the item back and say where it goes, and answer with the next."""
     round_ = _round(request, uid)
     sent = payload_read(request, Skip)
     now = timezone.now()
-    assignment_release(assignment=_lease(request, round_, sent.assignment), now=now, reason=sent.reason)
+    if sent.skip == Assignment.Skip.UNJUDGEABLE and not sent.reason.strip():
+        raise InvalidInput(_("Say why it cannot be judged."), field="reason")
+    lease = _lease(request, round_, sent.assignment)
+    assignment_release(assignment=lease, now=now, skip=sent.skip, reason=sent.reason.strip())
     return _answer(request, round_, now)
+
+
+@require_POST
+def judge_problem(request: HttpRequest, uid: str) -> JsonResponse:
+    """Store what is wrong with a sound; go on judging, or give the item back as one that cannot be judged."""
+    round_ = _round(request, uid)
+    sent = payload_read(request, Problem)
+    now = timezone.now()
+    lease = _lease(request, round_, sent.assignment)
+    report = audio_problem_report(
+        assignment=lease, variant_uid=sent.variant, problem=sent.problem, detail=sent.detail, actor=request.user
+    )
+    if not sent.give_back:
+        return JsonResponse({"round": round_.uid, "report": report.uid})
+    reason = f"audio: {report.problem}"
+    assignment_release(assignment=lease, now=now, skip=Assignment.Skip.UNJUDGEABLE, reason=reason)
+    return _answer(request, round_, now, report=report.uid)
 
 
 @require_POST
@@ -139,25 +196,6 @@ def judge_undo(request: HttpRequest, uid: str) -> JsonResponse:
     now = timezone.now()
     judgement_retract(judgement=_judgement(request, round_, sent.judgement), actor=request.user, now=now)
     return _answer(request, round_, now)
-
-
-@require_GET
-@role_require(can_annotate)
-def my_judgements(request: HttpRequest) -> HttpResponse:
-    """What the person said so far, newest first, and what may still be changed."""
-    page = Paginator(judgements_of(request.user), PER_PAGE).get_page(request.GET.get("page"))  # type: ignore[arg-type]
-    rows = history_rows(page.object_list, now=timezone.now())
-    return render(request, "annotation/judge_history.html", {"page_obj": page, "rows": rows})
-
-
-@require_POST
-@role_require(can_annotate)
-def judgement_take_back(request: HttpRequest, uid: str) -> HttpResponse:
-    """Take a judgement back from the history and open its item again."""
-    judgement = judgement_for(request.user, uid)  # type: ignore[arg-type]
-    judgement_retract(judgement=judgement, actor=request.user, now=timezone.now())
-    messages.success(request, _("The judgement is taken back. Here it is again, as you left it."))
-    return redirect("judge", judgement.item.round.uid)
 
 
 def _round(request: HttpRequest, uid: str) -> Round:

@@ -11,9 +11,13 @@ from typing import Any
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
+from annotation.domain.questions import Questions
 from annotation.models import Assignment, Judgement, Round
 from annotation.selectors import queue_state
+from annotation.selectors.quality import training_feedback
 from annotation.services import assignment_next
+from annotation.services.judgements import answer_draft
+from annotation.views.judge_words import problem_choices, question_rows
 from eqstudio.benchmarks import Benchmark, benchmark_get
 from eqstudio.benchmarks.base import Text
 from eqstudio.models import User
@@ -49,10 +53,10 @@ class Line:
     graded: bool
 
 
-def ui_text(text: Text) -> str:
-    """The text in the language of the interface; English where there is no other."""
-    language = "zh" if (get_language() or "en").startswith("zh") else "en"
-    return text.get(language) or text.get("en", "")
+def ui_text(text: Text, language: str = "") -> str:
+    """The text in ``language``, else in that of the interface; English where there is no other."""
+    wanted = language or ("zh" if (get_language() or "en").startswith("zh") else "en")
+    return text.get(wanted) or text.get("en", "")
 
 
 def letter(index: int) -> str:
@@ -120,39 +124,80 @@ def _slot(variant: Variant, under: str, name: str, holder: str) -> Slot:
     )
 
 
-def rubric_of(benchmark: Benchmark, category: str) -> list[dict[str, Any]]:
-    """The four anchored grades in the language of the interface."""
+def rubric_of(benchmark: Benchmark, category: str, language: str = "") -> list[dict[str, Any]]:
+    """The four anchored grades in ``language``, else in that of the interface."""
     return [
-        {"grade": level.grade, "name": ui_text(level.name), "anchor": ui_text(level.anchor)}
+        {"grade": level.grade, "name": ui_text(level.name, language), "anchor": ui_text(level.anchor, language)}
         for level in benchmark.rubric(category)
+    ]
+
+
+def examples_of(round_: Round, holder: User) -> list[dict[str, Any]]:
+    """The worked examples of a round's guidelines: a clip, the grade it deserves, and why. Two queries."""
+    found = round_.examples.select_related("variant__clip", "variant__turn__dialogue").prefetch_related(
+        "variant__clip__renditions"
+    )
+    return [
+        {
+            "uid": one.uid,
+            "label": _("Example %(number)d, grade %(grade)d") % {"number": number, "grade": one.grade},
+            "grade": one.grade,
+            "why": one.why,
+            "text": one.variant.text,
+            "language": one.variant.turn.dialogue.language,
+            "card": clip_card(clip=one.variant.clip, holder=holder.uid),
+        }
+        for number, one in enumerate(found, start=1)
+        if one.variant.clip is not None
     ]
 
 
 def item_context(assignment: Assignment) -> dict[str, Any]:
     """What the page of one lease is made of."""
-    dialogue = assignment.item.dialogue
-    benchmark = benchmark_get(dialogue.benchmark)
-    category = benchmark.category(dialogue.category)
+    dialogue, round_ = assignment.item.dialogue, assignment.item.round
     lines = lines_of(assignment, dialogue)
     slots = [slot for line in lines for slot in line.slots]
     judged = [slot for slot in slots if slot.letter]
+    questions = Questions.from_dict(round_.questions)
     return {
         "assignment": assignment,
         "language": dialogue.language,
         "scenario": scenario_lines(dialogue.scenario),
         "lines": lines,
-        "category": ui_text(category.label),
-        "category_about": ui_text(category.description),
-        "rubric": rubric_of(benchmark, dialogue.category),
-        "question": ui_text(benchmark.review_form.question),
-        "reasons": [(reason.code, ui_text(reason.label)) for reason in benchmark.review_form.reasons],
+        **_rubric_context(round_, dialogue, assignment.annotator),
         "comment_key": "m" if len(judged) > ascii_uppercase.index("C") else "c",
+        "comment_mode": questions.comment,
+        "questions": question_rows(questions),
+        "problems": problem_choices(),
+        "voiced": [slot for slot in slots if slot.card],
         "data": {
             "assignment": assignment.uid,
             "leaseUntil": assignment.lease_until.isoformat(),
             "draft": assignment.draft,
             "judged": [{"uid": slot.uid, "letter": slot.letter} for slot in judged],
+            "asked": list(questions.asked),
+            "commentMode": questions.comment,
         },
+    }
+
+
+def _rubric_context(round_: Round, dialogue: Dialogue, reader: User) -> dict[str, Any]:
+    """The rubric in the round's language with its examples; reasons and questions stay in that of the interface."""
+    benchmark = benchmark_get(dialogue.benchmark)
+    category = benchmark.category(dialogue.category)
+    language = round_.rubric_language
+    examples = examples_of(round_, reader)
+    return {
+        "category": ui_text(category.label, language),
+        "category_about": ui_text(category.description, language),
+        "rubric": [
+            {**level, "example": next((one["uid"] for one in examples if one["grade"] == level["grade"]), "")}
+            for level in rubric_of(benchmark, dialogue.category, language)
+        ],
+        "rubric_language": language,
+        "question": ui_text(benchmark.review_form.question, language),
+        "reasons": [(reason.code, ui_text(reason.label)) for reason in benchmark.review_form.reasons],
+        "examples": examples,
     }
 
 
@@ -169,28 +214,22 @@ def undo_until(judgement: Judgement, round_: Round) -> datetime:
     return judgement.created + timedelta(seconds=round_.undo_seconds)
 
 
-def judge_words() -> dict[str, str]:
-    """What the page says by itself, in the language of the interface."""
+def revision_context(judgement: Judgement) -> dict[str, Any]:
+    """The page of an item that was judged already, filled in with what was said; there is no lease to keep."""
+    context = item_context(judgement.assignment)
+    key = f"revise-{judgement.uid}"
+    data = {**context["data"], "assignment": key, "leaseUntil": None, "draft": answer_draft(judgement=judgement)}
+    return {**context, "round": judgement.item.round, "revising": judgement, "data": {**data, "revise": True}}
+
+
+def feedback_context(judgement: Judgement) -> dict[str, Any] | None:
+    """What was expected of a training item; None for everything else."""
+    feedback = training_feedback(judgement=judgement)
+    if feedback is None:
+        return None
+    labels = dict(Judgement.Verdict.choices)
     return {
-        "hear": _("Hear {what}"),
-        "grade": _("Grade {what}"),
-        "verdict": _("Keep or reject"),
-        "reason": _("Choose a reason"),
-        "comment": _("Say the reason in the comment"),
-        "submit": _("Submit"),
-        "sending": _("Saving…"),
-        "waiting": _("Waiting to be sent"),
-        "saved": _("draft saved {time}"),
-        "savedHere": _("draft kept in this browser {time}"),
-        "reserved": _("reserved until {time}"),
-        "ended": _("The reservation has ended. What you enter is kept, and you can still submit it."),
-        "stored": _("Judgement saved."),
-        "storedLate": _("Judgement saved. It came after the reservation had ended, so it may not count."),
-        "undo": _("Undo"),
-        "undone": _("The judgement is taken back. Here it is again, as you left it."),
-        "skipped": _("Skipped. Somebody else gets it; it comes back to you later."),
-        "wait": _("Your judgement is kept in this browser. The next item comes when it has been sent."),
-        "failed": _("That did not work: {message} What you entered is kept."),
-        "offline": _("There is no connection. Try again in a moment; what you entered is kept."),
-        "audio": _("audio problem"),
+        "feedback": feedback,
+        "given": judgement.get_verdict_display(),
+        "expected": labels.get(feedback["verdict"], ""),
     }

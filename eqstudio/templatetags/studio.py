@@ -66,6 +66,12 @@ _MOVE = frozenset({"before", "after"})
 
 
 @register.filter
+def reason_words(reason: str) -> str:
+    """Why something is so, in the reader's language."""
+    return str(REASONS.get(reason, reason))
+
+
+@register.filter
 def pairs(mapping: dict[str, Any]) -> list[tuple[str, Any]]:
     """Names and values of a dict, empty ones left out; ``.items`` in a template would find a key of that name first."""
     return [(name, _plain(value)) for name, value in mapping.items() if value not in ("", None, [])]

@@ -1,6 +1,7 @@
 """Rounds with work in them, leases, judgements and frozen splits, all made by the services that make real ones."""
 
 import itertools
+from datetime import timedelta
 
 from django.utils import timezone
 
@@ -17,6 +18,8 @@ from annotation.services import (
 from tests.eqstudio.factories import annotator
 from tests.generation.factories import CorpusFactory, speecheq_dialogue
 
+SET_AFTER = ("questions", "show_feedback", "rubric_language")
+"""Fields of a round that only its page and feedback go by."""
 _serial = itertools.count(1)
 
 
@@ -25,11 +28,11 @@ def round_with(*, items: int = 1, corpus=None, make=speecheq_dialogue, benchmark
     corpus = corpus or CorpusFactory()
     for _ in range(items):
         make(corpus=corpus)
-    rules = {name: fields.pop(name) for name in ("rule", "grade_rule", "people_at_most") if name in fields}
+    set_after = {name: fields.pop(name) for name in SET_AFTER if name in fields}
     made = round_create(**{"name": f"round-{next(_serial)}", "corpus": corpus, "benchmark": benchmark, **fields})
-    if rules:
-        Round.objects.filter(pk=made.pk).update(**rules)
-    made.refresh_from_db()
+    for name, value in set_after.items():
+        setattr(made, name, value)
+    made.save(update_fields=list(set_after))
     round_top_up(round=made)
     return made
 
@@ -56,7 +59,10 @@ def heard_whole(dialogue) -> dict[str, list[list[float]]]:
 def submit(
     assignment: Assignment, *, verdict: str = "keep", grade: int = 3, grades=None, now=None, **fields
 ) -> Judgement:
-    """A complete judgement: everything heard, every graded variant with ``grade``."""
+    """A complete judgement after an hour of listening: everything heard, every graded variant with ``grade``."""
+    began = (now or timezone.now()) - timedelta(hours=1)
+    Assignment.objects.filter(pk=assignment.pk, created__gt=began).update(created=began)
+    assignment.created = min(assignment.created, began)
     dialogue = assignment.item.dialogue
     graded = {clip.uid: grade for clip in required_clips(dialogue=dialogue) if clip.graded}
     return grade_submit(

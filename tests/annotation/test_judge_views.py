@@ -10,12 +10,12 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation.models import Assignment, Judgement, Round
+from annotation.models import Assignment, AudioProblem, GoldAnswer, GuidelineExample, Judgement, Round
 from annotation.selectors import required_clips
 from annotation.services import assignment_next, round_set_state
 from generation.models import Clip, Variant
 from tests.annotation.factories import heard_whole, round_with, submit
-from tests.generation.factories import emosbench_dialogue
+from tests.generation.factories import emosbench_dialogue, speecheq_dialogue
 
 pytestmark = pytest.mark.django_db
 JSON = {"HTTP_ACCEPT": "application/json"}
@@ -230,6 +230,86 @@ def test_skip_gives_the_item_back_with_its_reason(as_alice, alice, round_):
     assert lease.uid not in answer.json()["html"]
 
 
+@pytest.mark.parametrize("where", ["me", "others"])
+def test_skip_says_where_the_item_goes(as_alice, alice, round_, where):
+    lease = lease_of(alice, round_)
+
+    assert post(as_alice, "judge_skip", round_, {"assignment": lease.uid, "skip": where}).status_code == 200
+    lease.refresh_from_db()
+    assert (lease.state, lease.skip) == ("released", where)
+
+
+def test_what_cannot_be_judged_needs_a_reason(as_alice, alice, round_):
+    lease = lease_of(alice, round_)
+
+    answer = post(as_alice, "judge_skip", round_, {"assignment": lease.uid, "skip": "unjudgeable", "reason": " "})
+
+    assert (answer.status_code, answer.json()["field"]) == (400, "reason")
+    assert Assignment.objects.get().state == "active"
+
+
+@pytest.mark.parametrize(("give_back", "state"), [(False, "active"), (True, "released")])
+def test_a_sound_is_reported_with_or_without_giving_the_item_back(as_alice, alice, round_, give_back, state):
+    lease = lease_of(alice, round_)
+    body = {"assignment": lease.uid, "variant": lease.shown["4"][0], "problem": "cut_off", "give_back": give_back}
+
+    answer = post(as_alice, "judge_problem", round_, body)
+
+    assert answer.status_code == 200
+    assert ("html" in answer.json()) is give_back
+    lease.refresh_from_db()
+    assert lease.state == state
+    assert AudioProblem.objects.get().problem == "cut_off"
+
+
+def test_leaving_shortens_the_reservation_and_looking_ahead_makes_none(as_alice, alice, round_):
+    lease = lease_of(alice, round_)
+
+    ahead = post(as_alice, "judge_ahead", round_, {"assignment": lease.uid}).json()["clips"]
+    left = post(as_alice, "judge_leave", round_, {"assignment": lease.uid}).json()
+
+    assert len(ahead) == 8
+    assert left == {"left": True}
+    assert Assignment.objects.count() == 1
+    assert as_alice.get(ahead[0]["url"]).status_code == 200
+
+
+def test_questions_of_the_round_are_asked_and_the_rubric_is_in_its_language(as_alice):
+    made = round_with(questions={"confidence": True, "emotion": True}, rubric_language="zh")
+
+    html = as_alice.get(reverse("judge", args=[made.uid])).content.decode()
+
+    assert "How sure are you?" in html
+    assert 'name="answer-emotion" value="sad"' in html
+    assert 'name="answer-naturalness"' not in html
+    assert '<div class="stack tight" lang="zh">' in html
+    assert re.search(r'<dl class="judge-anchors" lang="zh">.*[\u4e00-\u9fff]', html, re.DOTALL)
+
+
+def test_worked_examples_stand_beside_the_grade_they_show(as_alice, alice):
+    made, other = round_with(), speecheq_dialogue()
+    variant = Variant.objects.filter(turn__dialogue=other, turn__position=4).first()
+    example = GuidelineExample.objects.create(round=made, variant=variant, grade=3, why="It waits half a breath.")
+
+    html = as_alice.get(reverse("judge", args=[made.uid])).content.decode()
+
+    assert f'data-example="{example.uid}"' in html
+    assert "It waits half a breath." in html
+    assert variant.label not in re.sub(r"/media/[\w-]+", "", html[html.index("judge-examples") :])
+
+
+def test_training_tells_what_was_expected_and_nothing_else_does(as_alice, alice, round_):
+    lease = lease_of(alice, round_)
+    Assignment.objects.update(kind="training")
+    GoldAnswer.objects.create(item=lease.item, verdict="reject", grades={lease.shown["4"][0]: 1}, explanation="Hear it")
+    first = post(as_alice, "judge_submit", round_, judgement_of(lease)).json()
+    second = post(as_alice, "judge_submit", round_, judgement_of(lease_of(alice, round_), client_key="two")).json()
+
+    assert "you gave 3, expected 1" in first["feedback"]
+    assert "you said keep, expected was reject" in first["feedback"]
+    assert "feedback" not in second
+
+
 def test_undo_brings_the_item_back_as_it_was(as_alice, alice, round_):
     lease = lease_of(alice, round_)
     judgement = submit(lease, grade=2)
@@ -279,7 +359,7 @@ def test_round_that_is_not_open_says_so(as_alice, round_, state):
 def test_comment_moves_to_m_where_c_is_a_letter(as_alice):
     four = round_with(items=1)
 
-    assert 'data-key="m"' in as_alice.get(reverse("judge", args=[four.uid])).content.decode()
+    assert 'data-comment-key="m"' in as_alice.get(reverse("judge", args=[four.uid])).content.decode()
 
 
 def test_history_lists_own_judgements_only(as_alice, alice, round_):
@@ -313,6 +393,72 @@ def test_history_takes_back_and_opens_the_item_again(as_alice, alice, round_):
 
     assert answer["Location"] == reverse("judge", args=[round_.uid])
     assert Judgement.objects.filter(retracted=True).count() == 1
+
+
+def change(client, judgement, **changes):
+    body = judgement_of(judgement.assignment, **changes)
+    body.pop("assignment")
+    address = reverse("judgement_change", args=[judgement.uid])
+    return client.post(address, json.dumps(body), content_type="application/json", **JSON)
+
+
+def test_a_judgement_is_opened_again_and_changed(as_alice, alice, round_):
+    judgement = submit(lease_of(alice, round_), grade=2, comment="so so")
+
+    html = as_alice.get(reverse("judgement_edit", args=[judgement.uid])).content.decode()
+    answer = change(as_alice, judgement)
+
+    assert "so so" in html
+    assert "data-heartbeat" not in html
+    assert answer.json()["go"] == reverse("my_judgements")
+    assert set(Judgement.objects.latest("pk").grades.values_list("value", flat=True)) == {3}
+    assert as_alice.get(reverse("judgement_edit", args=[judgement.uid]), **JSON).status_code == 409
+
+
+def test_somebody_elses_judgement_cannot_be_opened(as_alice, round_):
+    judgement = submit(lease_of_other(round_))
+
+    assert as_alice.get(reverse("judgement_edit", args=[judgement.uid]), **JSON).status_code == 404
+    assert change(as_alice, judgement).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("query", "rows"),
+    [
+        ("", 3),
+        ("?state=counts", 1),
+        ("?state=replaced", 1),
+        ("?state=taken_back", 1),
+        ("?state=late", 0),
+        ("?verdict=reject", 1),
+        ("?round=nosuch", 3),
+        ("?state=nonsense", 3),
+    ],
+)
+def test_history_is_narrowed_by_what_became_of_it(as_alice, alice, query, rows):
+    made = round_with(items=2)
+    replaced = submit(lease_of(alice, made))
+    change(as_alice, replaced, verdict="reject", grades={}, reasons=["unnatural"])
+    back = submit(lease_of(alice, made))
+    post(as_alice, "judge_undo", made, {"judgement": back.uid})
+
+    html = as_alice.get(reverse("my_judgements") + query).content.decode()
+
+    assert html.count('<td class="nowrap"><time') == rows
+
+
+def test_history_shows_how_others_judged_once_the_item_is_closed(as_alice, alice):
+    made = round_with(people_per_item=2, agree_needed=2, show_feedback=True, undo_seconds=0)
+    submit(lease_of(alice, made), grade=4)
+    before = as_alice.get(reverse("my_judgements")).content.decode()
+    submit(lease_of_other(made), grade=1)
+    after = as_alice.get(reverse("my_judgements")).content.decode()
+
+    assert "not shown yet" in before
+    assert "keep 1, reject 0" in after
+    assert "A 1, B 1, C 1, D 1" in after
+    assert "Change</a>" in before
+    assert "Change</a>" not in after
 
 
 def test_history_is_for_annotators(client, otto, rita):

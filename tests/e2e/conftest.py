@@ -70,7 +70,8 @@ def new_page(browser: Browser, console: Console, live_server) -> Iterator[Callab
     def open_page(**options) -> Page:
         options.setdefault("viewport", {"width": 1440, "height": 900})
         options.setdefault("locale", "en-US")
-        context = browser.new_context(base_url=live_server.url, **options)
+        options.setdefault("base_url", live_server.url)
+        context = browser.new_context(**options)
         context.set_default_timeout(10_000)
         contexts.append(context)
         page = context.new_page()
@@ -100,6 +101,20 @@ def sign_in(live_server) -> Callable[[Page, User], None]:
         page.context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": value, "url": live_server.url}])
 
     return act
+
+
+@pytest.fixture
+def alice_page(
+    new_page: Callable[..., Page], sign_in: Callable[[Page, User], None], alice: User
+) -> Callable[..., Page]:
+    """Open a page for Alice; options are those of ``new_page``."""
+
+    def open_page(**options) -> Page:
+        page = new_page(**options)
+        sign_in(page, alice)
+        return page
+
+    return open_page
 
 
 @pytest.fixture

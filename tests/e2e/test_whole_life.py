@@ -14,7 +14,7 @@ from annotation.selectors.judgements import required_clips
 from annotation.services import assignment_next, grade_submit
 from evaluation.models import Response, Sitting, Study
 from generation.models import Batch, Dialogue
-from tests.e2e.test_listening import hear_everything
+from tests.e2e.sounds import hear_everything
 from tests.eqstudio import factories
 
 pytestmark = pytest.mark.django_db(transaction=True)

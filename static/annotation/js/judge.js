@@ -1,19 +1,20 @@
-// The judging page: listen, grade, decide, submit, next. Every change is kept here at once and on the server soon after.
+// The judging page: listen, grade, decide, submit, next. Its parts are in the files beside this one.
 
-import { fill, make, wordsFrom } from "../../eqstudio/js/listen-core.js";
-import { clipOf, clipsIn, currentClip, dispose, enhance, pauseAll } from "../../eqstudio/js/listen.js";
-import { keysOn, leaveRadio } from "../../eqstudio/js/listen-keys.js";
-import { newKey, Outbox, postJson } from "./outbox.js";
+import { fill, make } from "../../eqstudio/js/listen-core.js";
+import { leaveRadio } from "../../eqstudio/js/listen-keys.js";
+import { dispose, enhance, pauseAll, playAll, setVolume, volume } from "../../eqstudio/js/listen.js";
+import { fetchAhead } from "./judge-ahead.js";
+import { changed, draftHere, draftsOn, keepHere, keepSoon, keepThere } from "./judge-draft.js";
+import { answerOf, backToClip, fillIn, freeze, itemClips, missing, readItem, refresh, takeChange, toggleComment } from "./judge-item.js";
+import { clipBeside, watchKeys } from "./judge-keys.js";
+import { beatIfShort, showReserved, watchLease } from "./judge-lease.js";
+import { $, hourMinute, page, place, state, stopTimers, tell, tellFailed, time, timers, words } from "./judge-page.js";
+import { closePanels, openPanel, openReport, playExample, reportBody, skipBody } from "./judge-panels.js";
+import { Outbox, postJson } from "./outbox.js";
 
-const HEARTBEAT_MS = 60000;
-const SERVER_DRAFT_MS = 700;
-const LOCAL_DRAFT_MS = 1000;
-const IDLE_AFTER_MS = 30000;
+const LOOK_AGAIN_MS = 60000;
+const SKIPPED = { me: words.skippedMe, others: words.skippedOthers, unjudgeable: words.skippedUnjudgeable };
 
-const page = document.getElementById("judge");
-const place = document.getElementById("judge-item");
-const news = document.getElementById("judge-news");
-const words = wordsFrom("judge-words", {});
 const outbox = new Outbox({
   user: page.dataset.user,
   strip: document.getElementById("judge-outbox"),
@@ -21,256 +22,44 @@ const outbox = new Outbox({
   onStored,
   onRefused,
 });
-const { drafts } = outbox;
+draftsOn(outbox.drafts);
 
-let item = null;
-let undoable = null;
-let lastActivity = Date.now();
-const timers = {};
-
-const $ = (selector) => place.querySelector(selector);
-const $$ = (selector) => [...place.querySelectorAll(selector)];
-const time = (when, options) => new Date(when).toLocaleTimeString(document.documentElement.lang, options);
-const hourMinute = { hour: "2-digit", minute: "2-digit", hourCycle: "h23" };
-
-/* One item: read it from the page, fill in what is known of it, show what is missing. */
+/* One item after the other */
 
 function begin() {
   const block = $("#judge-data");
-  item = null;
+  state.item = null;
+  state.nextHtml = null;
   if (!block) {
     beginWaiting();
     return;
   }
   const data = JSON.parse(block.textContent);
   enhance(place);
-  item = { ...data, ...emptyAnswer(), ...newestDraft(data), sent: false };
+  state.item = readItem(data, draftHere(data.assignment));
   fillIn();
-  place.addEventListener("clip:progress", onProgress);
-  place.addEventListener("clip:report", onReport);
   showReserved(data.leaseUntil);
+  beatIfShort(data.leaseUntil);
+  $("#judge-volume").value = String(Math.round(volume() * 100));
   refresh();
-  clipsIn(place)[0]?.wave.focus({ preventScroll: true });
+  itemClips()[0]?.wave.focus({ preventScroll: true });
 }
 
-function emptyAnswer() {
-  return { key: newKey(), grades: {}, verdict: "", reasons: [], comment: "", heard: {}, activeMs: 0 };
+function beginWaiting() {
+  const until = Date.parse($(".judge-done")?.dataset.until ?? "");
+  if (!until) return;
+  const shown = $(".judge-until");
+  if (shown) shown.textContent = time(until, hourMinute);
+  timers.look = setTimeout(look, Math.min(600000, Math.max(5000, until - Date.now() + 1000)));
 }
 
-function newestDraft({ assignment, draft }) {
-  const here = drafts.get(assignment);
-  const there = draft ?? {};
-  const fromUndo = there.verdict !== undefined && !there.at;
-  if (here && !fromUndo && here.at >= (there.at ?? 0)) return here;
-  const { active_ms: activeMs = 0, ...rest } = there;
-  return { activeMs, ...rest };
-}
-
-function fillIn() {
-  for (const clip of clipsIn(place)) clip.restore(item.heard[clip.id]);
-  for (const { uid, letter } of item.judged) {
-    const radio = $(`input[name="grade-${letter}"][value="${item.grades[uid]}"]`);
-    if (radio) radio.checked = true;
-  }
-  const verdict = $(`input[name="verdict"][value="${item.verdict}"]`);
-  if (verdict) verdict.checked = true;
-  for (const box of $$('input[name="reasons"]')) box.checked = item.reasons.includes(box.value);
-  $("#judge-comment").value = item.comment;
-  showComment(Boolean(item.comment));
-}
-
-function showComment(open) {
-  $("#judge-comment-field").hidden = !open;
-  $("#judge-comment-button").setAttribute("aria-expanded", String(open));
-}
-
-/** What still has to be done before the item can be submitted, first things first. */
-function missing() {
-  const found = clipsIn(place)
-    .filter((clip) => !clip.done)
-    .map((clip) => ({ text: fill(words.hear, { what: clip.label }), go: () => clip.wave.focus() }));
-  if (item.verdict !== "reject") {
-    for (const { uid, letter } of item.judged) {
-      if (!item.grades[uid]) found.push({ text: fill(words.grade, { what: letter }), go: () => jumpTo(letter) });
-    }
-  }
-  if (!item.verdict) found.push({ text: words.verdict, go: () => $('input[name="verdict"]').focus() });
-  if (item.verdict === "reject" && !item.reasons.length) {
-    found.push({ text: words.reason, go: () => $('input[name="reasons"]').focus() });
-  }
-  if (item.verdict === "reject" && item.reasons.includes("other") && !item.comment.trim()) {
-    found.push({ text: words.comment, go: openComment });
-  }
-  return found;
-}
-
-function refresh() {
-  for (const slot of $$(".judge-slot[data-letter]")) {
-    const clip = clipOf(slot.querySelector(".clip"));
-    slot.querySelector(".judge-grades").disabled = item.sent || Boolean(clip && !clip.done);
-    slot.classList.toggle("is-done", Boolean(item.grades[slot.dataset.uid]));
-  }
-  const reasons = $("#judge-reasons");
-  const appears = reasons.hidden && item.verdict === "reject";
-  reasons.hidden = item.verdict !== "reject";
-  if (appears) reasons.scrollIntoView({ block: "nearest" });
-  const open = missing();
-  const button = $("#judge-submit");
-  button.setAttribute("aria-disabled", String(item.sent || open.length > 0));
-  button.title = open.map((part) => part.text).join("\n");
-  $("#judge-submit-text").textContent = item.sent ? words.sending : open[0]?.text ?? words.submit;
-}
-
-function showReserved(until) {
-  $("#judge-reserved").textContent = fill(words.reserved, { time: time(until, hourMinute) });
-}
-
-/* Changes and drafts */
-
-place.addEventListener("change", (event) => {
-  if (!item || item.sent) return;
-  const { name, value, checked } = event.target;
-  if (name.startsWith("grade-")) item.grades[event.target.closest(".judge-slot").dataset.uid] = Number(value);
-  else if (name === "verdict") item.verdict = value;
-  else if (name === "reasons") {
-    item.reasons = checked ? [...item.reasons, value] : item.reasons.filter((code) => code !== value);
-  }
-  changed();
-});
-
-place.addEventListener("input", (event) => {
-  if (!item || event.target.id !== "judge-comment") return;
-  item.comment = event.target.value;
-  changed();
-});
-
-place.addEventListener("click", (event) => {
-  const radio = event.target.closest('input[type="radio"]');
-  if (radio && event.detail > 0) leaveRadio(radio, clipOf(radio.closest(".judge-slot")?.querySelector(".clip")));
-  if (event.target.closest("#judge-comment-button")) toggleComment();
-  else if (event.target.closest("#judge-skip")) skip("");
-  else if (event.target.closest("#judge-problem")) skip(fill("{what}: {clip}", { what: words.audio, clip: currentClip()?.label }));
-  else if (event.target.closest("#judge-look")) look();
-});
-
-place.addEventListener("submit", (event) => {
-  event.preventDefault();
-  submit();
-});
-
-function onProgress({ detail }) {
-  if (!item || item.sent) return;
-  const wasDone = item.doneClips?.has(detail.id);
-  item.doneClips ??= new Set();
-  item.heard[detail.id] = detail.heard;
-  lastActivity = Date.now();
-  if (detail.done && !wasDone) {
-    item.doneClips.add(detail.id);
-    changed();
-  } else if (!detail.playing) changed();
-  else timers.local ??= setTimeout(keepHere, LOCAL_DRAFT_MS);
-}
-
-function onReport({ detail }) {
-  const clip = clipsIn(place).find((candidate) => candidate.id === detail.id);
-  skip(`${words.audio}: ${clip?.label ?? ""}: ${detail.message}`.slice(0, 200));
-}
-
-function changed() {
-  lastActivity = Date.now();
-  refresh();
-  keepHere();
-  clearTimeout(timers.server);
-  timers.server = setTimeout(keepThere, SERVER_DRAFT_MS);
-}
-
-function draftNow() {
-  const { key, grades, verdict, reasons, comment, heard, activeMs } = item;
-  return { key, grades, verdict, reasons, comment, heard, activeMs, at: Date.now() };
-}
-
-function keepHere() {
-  clearTimeout(timers.local);
-  timers.local = null;
-  if (item && !item.sent) drafts.put(item.assignment, draftNow());
-}
-
-async function keepThere({ keepalive = false } = {}) {
-  clearTimeout(timers.server);
-  timers.server = null;
-  if (!item || item.sent) return;
-  const { assignment } = item;
-  const result = await postJson(page.dataset.draft, { assignment, draft: draftNow() }, { keepalive });
-  if (item?.assignment !== assignment) return;
-  const sentence = result.state === "stored" ? words.saved : words.savedHere;
-  $("#judge-saved").textContent = fill(sentence, { time: time(Date.now(), { hourCycle: "h23" }) });
-}
-
-/* Submit, skip, undo, next */
-
-async function submit() {
-  if (!item || item.sent) return;
-  const open = missing();
-  if (open.length) {
-    open[0].go();
-    return;
-  }
+function swap(html) {
+  stopTimers();
   pauseAll();
-  keepHere();
-  clearTimeout(timers.server);
-  item.sent = true;
-  refresh();
-  const { assignment, key, grades, verdict, reasons, comment, heard, activeMs } = item;
-  const body = { assignment, client_key: key, verdict, grades, reasons, comment, heard, active_ms: activeMs };
-  if (verdict !== "reject") body.reasons = [];
-  await outbox.put({ key, url: page.dataset.submit, body, draft: assignment });
-  if (!item?.sent || item.assignment !== assignment) return;
-  $("#judge-submit-text").textContent = words.waiting;
-  tell(words.wait);
-}
-
-function onStored(entry, data) {
-  if (data.round !== page.dataset.round) return;
-  undoable = { judgement: data.judgement, until: Date.parse(data.undo_until) };
-  if (!item || item.sent || item.assignment === entry.body.assignment) swap(data.html);
-  tellStored(data.late);
-}
-
-function onRefused(entry, data) {
-  if (!item || item.assignment !== entry.body.assignment) return false;
-  item.sent = false;
-  refresh();
-  tell(fill(words.failed, { message: data.error ?? "" }), "bad");
-  return true;
-}
-
-async function ask(url, body) {
-  const result = await postJson(url, body);
-  if (result.state === "stored") return result.data;
-  tell(result.state === "refused" ? fill(words.failed, { message: result.data.error ?? "" }) : words.offline, "bad");
-  return null;
-}
-
-async function skip(reason) {
-  if (!item || item.sent) return;
-  pauseAll();
-  await keepThere();
-  const data = await ask(page.dataset.skip, { assignment: item.assignment, reason });
-  if (!data) return;
-  undoable = null;
-  swap(data.html);
-  tell(words.skipped);
-}
-
-async function undo() {
-  if (!undoable || undoable.until < Date.now()) return;
-  const { judgement } = undoable;
-  undoable = null;
-  if (item) await keepThere();
-  const data = await ask(page.dataset.undo, { judgement });
-  if (!data) return;
-  swap(data.html);
-  tell(words.undone);
+  dispose(place);
+  place.innerHTML = html;
+  scrollTo(0, 0);
+  begin();
 }
 
 async function look() {
@@ -283,133 +72,211 @@ async function look() {
   if (answer?.ok) swap((await answer.json()).html);
   else {
     tell(words.offline, "bad");
-    timers.look = setTimeout(look, HEARTBEAT_MS);
+    timers.look = setTimeout(look, LOOK_AGAIN_MS);
   }
 }
 
-function swap(html) {
-  for (const name of Object.keys(timers)) {
-    clearTimeout(timers[name]);
-    timers[name] = null;
+/* Submit and what comes back */
+
+async function submit() {
+  const { item } = state;
+  if (state.nextHtml) {
+    next();
+    return;
+  }
+  if (!item || item.sent) return;
+  const open = missing();
+  if (open.length) {
+    open[0].go();
+    return;
   }
   pauseAll();
-  dispose(place);
-  place.innerHTML = html;
+  keepHere();
+  clearTimeout(timers.server);
+  item.sent = true;
+  refresh();
+  const { key, activeMs, ...said } = answerOf(item);
+  const body = { ...said, client_key: key, active_ms: activeMs };
+  if (!item.revise) body.assignment = item.assignment;
+  if (said.verdict !== "reject") body.reasons = [];
+  await outbox.put({ key, url: page.dataset.submit, body, draft: item.assignment });
+  if (!state.item?.sent || state.item !== item || state.nextHtml) return;
+  $("#judge-submit-text").textContent = words.waiting;
+  tell(words.wait);
+}
+
+function onStored(entry, data) {
+  if (data.round !== page.dataset.round) return;
+  if (data.go) {
+    if (state.item?.assignment === entry.draft) location.assign(data.go);
+    return;
+  }
+  if (!page.dataset.next) return;
+  state.undoable = { judgement: data.judgement, until: Date.parse(data.undo_until) };
+  const here = !state.item || state.item.sent || state.item.assignment === entry.draft;
+  if (here && data.feedback && state.item) told(data);
+  else if (here) swap(data.html);
+  tellStored(data.late);
+}
+
+/** What was expected, above the item as it was answered; the next one waits for Enter. */
+function told({ feedback, html }) {
+  state.nextHtml = html;
+  stopTimers();
+  freeze();
+  refresh();
+  $("#judge-feedback").innerHTML = feedback;
   scrollTo(0, 0);
-  begin();
+  $(".judge-told").focus({ preventScroll: true });
 }
 
-function beginWaiting() {
-  const done = $(".judge-done");
-  const until = Date.parse(done?.dataset.until ?? "");
-  if (!until) return;
-  $(".judge-until").textContent = time(until, hourMinute);
-  timers.look = setTimeout(look, Math.min(600000, Math.max(5000, until - Date.now() + 1000)));
+function next() {
+  const html = state.nextHtml;
+  state.undoable = null;
+  tell("");
+  swap(html);
 }
 
-/* What the page says about itself */
-
-function tell(text, kind = "") {
-  clearTimeout(timers.news);
-  news.className = `judge-news row ${kind ? `notice ${kind}` : ""}`;
-  news.replaceChildren(make("span", { text }));
+function onRefused(entry, data) {
+  if (!state.item || state.item.assignment !== entry.draft) return false;
+  state.item.sent = false;
+  refresh();
+  tell(fill(words.failed, { message: data.error ?? "" }), "bad");
+  return true;
 }
 
 function tellStored(late) {
-  tell(late ? words.storedLate : words.stored);
-  const left = undoable.until - Date.now();
-  if (left <= 0) return;
+  const left = state.undoable.until - Date.now();
+  const undoing = left > 0 && !state.nextHtml;
   const button = make("button", { type: "button", class: "btn" }, `${words.undo} `, make("kbd", { text: "z" }));
   button.addEventListener("click", undo);
-  news.append(button);
+  tell(late ? words.storedLate : words.stored, "", ...(undoing ? [button] : []));
+  if (!undoing) {
+    state.undoable = null;
+    return;
+  }
   timers.undo = setTimeout(() => {
     button.remove();
-    undoable = null;
+    state.undoable = null;
   }, Math.min(left, 2 ** 31 - 1));
 }
 
-/* Keys */
+/* Undo, skip, report */
 
-function openComment() {
-  showComment(true);
-  $("#judge-comment").focus();
+async function ask(url, body) {
+  const result = await postJson(url, body);
+  if (result.state === "stored") return result.data;
+  tellFailed(result);
+  return null;
 }
 
-function toggleComment() {
-  if ($("#judge-comment-field").hidden) openComment();
-  else if (!item.comment) showComment(false);
-  else $("#judge-comment").focus();
+async function undo() {
+  const { undoable } = state;
+  if (!undoable || undoable.until < Date.now()) return;
+  state.undoable = null;
+  if (state.item?.touched) await keepThere();
+  const data = await ask(page.dataset.undo, { judgement: undoable.judgement });
+  if (!data) return;
+  swap(data.html);
+  tell(words.undone);
 }
 
-function slotHere() {
-  const focused = document.activeElement?.closest(".judge-slot");
-  return focused ?? currentClip()?.element.closest(".judge-slot") ?? null;
+async function skip(where) {
+  const { item } = state;
+  const body = item && !item.sent ? skipBody(where) : null;
+  if (!body) return;
+  pauseAll();
+  if (item.touched) await keepThere();
+  const data = await ask(page.dataset.skip, { assignment: item.assignment, ...body });
+  if (!data) return;
+  state.undoable = null;
+  swap(data.html);
+  tell(SKIPPED[where]);
 }
 
-function jumpTo(letter) {
-  const slot = $(`.judge-slot[data-letter="${letter}"]`);
-  const clip = clipOf(slot?.querySelector(".clip"));
-  if (clip) clip.wave.focus();
-  else slot?.querySelector("input")?.focus();
+async function report(giveBack) {
+  const { item } = state;
+  if (!item || item.sent) return;
+  if (item.touched) await keepThere();
+  const data = await ask(page.dataset.problem, { assignment: item.assignment, ...reportBody(giveBack) });
+  if (!data) return;
+  if (data.html) swap(data.html);
+  else closeAll();
+  tell(data.html ? words.skippedUnjudgeable : words.reported);
 }
 
-function gradeHere(value) {
-  const slot = slotHere();
-  if (!slot?.dataset.letter) return;
-  const radio = slot.querySelector(`input[value="${value}"]`);
-  if (slot.querySelector(".judge-grades").disabled) {
-    tell(fill(words.hear, { what: slot.dataset.letter }));
-    return;
-  }
-  radio.checked = true;
-  radio.dispatchEvent(new Event("change", { bubbles: true }));
+function closeAll() {
+  closePanels();
+  backToClip();
 }
 
-function choose(value) {
-  const radio = $(`input[name="verdict"][value="${value}"]`);
-  radio.checked = true;
-  radio.dispatchEvent(new Event("change", { bubbles: true }));
-}
+/* What people do */
 
-function keyAction({ key, target }) {
-  lastActivity = Date.now();
-  const low = key.toLowerCase();
-  if (low === "z") return undo;
-  if (!item || item.sent) return null;
-  if (key === "Enter" && !target.closest("button, a, summary")) return submit;
-  if (/^[1-4]$/.test(key)) return () => gradeHere(key);
-  if (low === $("#judge-comment-button").dataset.key) return openComment;
-  if (/^[a-z]$/.test(low) && $(`.judge-slot[data-letter="${low.toUpperCase()}"]`)) return () => jumpTo(low.toUpperCase());
-  return { k: () => choose("keep"), r: () => choose("reject"), s: () => skip("") }[low];
-}
-
-keysOn(place, keyAction);
-
-/* The reservation, active time, leaving the page */
-
-setInterval(async () => {
-  if (!item || document.visibilityState !== "visible") return;
-  const { assignment } = item;
-  const result = await postJson(page.dataset.heartbeat, { assignment });
-  if (item?.assignment !== assignment) return;
-  if (result.state === "stored") showReserved(result.data.lease_until);
-  else if (result.state === "refused") $("#judge-reserved").textContent = words.ended;
-}, HEARTBEAT_MS);
-
-setInterval(() => {
-  const active = Date.now() - lastActivity < IDLE_AFTER_MS || currentClip()?.playing;
-  if (item && !item.sent && active && document.visibilityState === "visible") item.activeMs += 1000;
-}, 1000);
-
-for (const name of ["pointerdown", "wheel"]) {
-  addEventListener(name, () => {
-    lastActivity = Date.now();
-  }, { passive: true });
-}
-addEventListener("pagehide", () => {
-  keepHere();
-  if (timers.server) keepThere({ keepalive: true });
+place.addEventListener("change", (event) => {
+  if (!state.item || state.item.sent || !event.target.name) return;
+  if (takeChange(event)) changed();
 });
 
+place.addEventListener("input", (event) => {
+  if (event.target.id === "judge-volume") setVolume(Number(event.target.value) / 100);
+  if (!state.item || event.target.id !== "judge-comment") return;
+  state.item.comment = event.target.value;
+  changed();
+});
+
+place.addEventListener("click", (event) => {
+  const { target } = event;
+  const radio = target.closest('input[type="radio"]');
+  if (radio && event.detail > 0) leaveRadio(radio, clipBeside(radio));
+  if (target.closest("#judge-look")) look();
+  else if (target.closest("#judge-play-all")) playAll(itemClips());
+  else if (target.closest("[data-example]")) playExample(target.closest("[data-example]").dataset.example);
+  if (!state.item || state.item.sent) return;
+  if (target.closest("#judge-comment-button")) toggleComment();
+  else if (target.closest("[data-opens]")) openPanel(target.closest("[data-opens]").dataset.opens);
+  else if (target.closest("[data-closes]")) closeAll();
+  else if (target.closest("[data-skip-to]")) skip(target.closest("[data-skip-to]").dataset.skipTo);
+  else if (target.closest("[data-send]")) report(target.closest("[data-send]").dataset.send === "give-back");
+});
+
+place.addEventListener("pointerup", ({ target }) => {
+  if (target.id === "judge-volume") setTimeout(backToClip);
+});
+
+place.addEventListener("submit", (event) => {
+  event.preventDefault();
+  submit();
+});
+
+place.addEventListener("clip:progress", ({ detail, target }) => {
+  const { item } = state;
+  if (!item || item.sent || !target.closest(".judge-lines")) return;
+  state.lastActivity = Date.now();
+  item.heard[detail.id] = detail.heard;
+  item.touched ||= detail.playing;
+  item.doneClips ??= new Set();
+  if (detail.done && !item.doneClips.has(detail.id)) {
+    item.doneClips.add(detail.id);
+    changed();
+  } else if (!detail.playing && item.touched) changed();
+  else keepSoon();
+  fetchAhead();
+});
+
+place.addEventListener("clip:report", ({ detail }) => {
+  if (state.item && !state.item.sent) openReport(detail);
+});
+
+document.addEventListener("clip:series", ({ detail }) => {
+  $("#judge-play-all")?.setAttribute("aria-pressed", String(detail.running));
+});
+
+document.addEventListener("clip:volume", ({ detail }) => {
+  const slider = $("#judge-volume");
+  if (slider) slider.value = String(Math.round(detail.volume * 100));
+});
+
+watchKeys({ submit, undo, next });
+watchLease();
 begin();
 outbox.flush();

@@ -1,8 +1,21 @@
-// The keys of listening, the same on every page: Space, arrows, x, [ and ], l. Never while somebody types.
+// The keys of listening, the same on every page: Space, arrows, x, [ and ], - and =, l, comma and point. Never while
+// somebody types.
 
-import { clipsIn, currentClip, stepRate, switchTo } from "./listen.js";
+import { clipsIn, currentClip, setVolume, stepRate, switchTo, volume } from "./listen.js";
 
 const STEP_S = 2;
+const VOLUME_STEP = 0.1;
+
+/** Repeat from here to the end, or to the end of the part. */
+function beginPart(clip) {
+  const end = clip.part?.[1] ?? clip.duration;
+  clip.setPart(clip.position, end > clip.position ? end : clip.duration);
+}
+
+function endPart(clip) {
+  const begin = clip.part?.[0] ?? 0;
+  clip.setPart(begin < clip.position ? begin : 0, clip.position);
+}
 
 export function isTyping(target) {
   return target.closest("textarea, select, [contenteditable], input:not([type=radio], [type=checkbox])") !== null;
@@ -31,7 +44,12 @@ function listeningAction({ key, target }, scope) {
   }
   return {
     x: () => switchVersion(scope),
-    l: () => clip?.setLoop(!clip.audio.loop),
+    l: () => clip?.setLoop(!clip.looping),
+    ",": () => clip && beginPart(clip),
+    ".": () => clip && endPart(clip),
+    "-": () => setVolume(volume() - VOLUME_STEP),
+    "=": () => setVolume(volume() + VOLUME_STEP),
+    "+": () => setVolume(volume() + VOLUME_STEP),
     "[": () => stepRate(-1),
     "]": () => stepRate(1),
   }[key.toLowerCase()];

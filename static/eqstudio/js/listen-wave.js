@@ -38,14 +38,17 @@ export class WavePicture {
     this.mask = shape("clipPath", { id }, this.svg);
     shape("path", { class: "clip-rest", d: path }, this.svg);
     shape("path", { class: "clip-done", d: path, "clip-path": `url(#${id})` }, this.svg);
+    this.part = shape("rect", { class: "clip-part", y: 0, height: 100, width: 0 }, this.svg);
     this.cursor = shape("line", { class: "clip-cursor", y1: 0, y2: 100, x1: 0, x2: 0 }, this.svg);
   }
 
-  /** Show the place `at` and the intervals `heard` of a clip of `duration` seconds. */
-  show(at, heard, duration) {
+  /** Show the place `at`, the intervals `heard` and the repeated `part` (or null) of a clip of `duration` seconds. */
+  show(at, heard, duration, part) {
     const x = (seconds) => (duration ? (seconds / duration) * 100 : 0);
     this.cursor.setAttribute("x1", x(at));
     this.cursor.setAttribute("x2", x(at));
+    this.part.setAttribute("x", part ? x(part[0]) : 0);
+    this.part.setAttribute("width", part ? x(part[1] - part[0]) : 0);
     while (this.mask.childElementCount > heard.length) this.mask.lastElementChild.remove();
     heard.forEach(([start, end], index) => {
       const bar = this.mask.children[index] ?? shape("rect", { y: 0, height: 100 }, this.mask);
