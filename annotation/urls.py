@@ -2,7 +2,7 @@
 
 from django.urls import include, path
 
-from annotation.views import adjudicate, api, rounds, splits
+from annotation.views import adjudicate, api, rounds
 
 urlpatterns = [
     path("", include("annotation.judge_urls")),
@@ -13,14 +13,7 @@ urlpatterns = [
     path("rounds/<str:uid>/fill/", rounds.round_fill, name="round_fill"),
     path("rounds/<str:uid>/state/", rounds.round_state, name="round_state"),
     path("items/<str:uid>/", adjudicate.adjudicate, name="adjudicate"),
-    path("splits/", splits.splits, name="splits"),
-    path("splits/new/", splits.split_new, name="split_new"),
-    path("splits/counts/", splits.split_counts, name="split_counts"),
-    path("splits/<str:uid>/", splits.split_page, name="split"),
-    path("splits/<str:uid>/audit/", splits.split_audit_part, name="split_audit"),
-    path("splits/<str:uid>/exports/", splits.split_exports, name="split_exports"),
-    path("splits/<str:uid>/export/", splits.split_export, name="split_export"),
-    path("exports/<str:uid>/", splits.split_download, name="split_download"),
+    path("", include("annotation.split_urls")),
     path("api/v1/", include(api.urlpatterns)),
     path("api/schema/", api.schema, name="schema"),
     path("api/docs/", api.docs, name="docs"),
