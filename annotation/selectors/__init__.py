@@ -15,7 +15,7 @@ from annotation.selectors.judgements import live_judgements, required_clips
 from annotation.selectors.named import corpus_named, round_named, split_named
 from annotation.selectors.progress import round_people, round_progress, rounds_with_progress
 from annotation.selectors.queue import QueueState, queue_state
-from annotation.selectors.splits import split_candidates
+from annotation.selectors.splits import manifest_entries, manifest_head, pseudonym, split_rounds, split_rows
 
 __all__ = [
     "QueueState",
@@ -26,6 +26,9 @@ __all__ = [
     "item_for",
     "judgement_for",
     "live_judgements",
+    "manifest_entries",
+    "manifest_head",
+    "pseudonym",
     "queue_state",
     "required_clips",
     "round_agreement",
@@ -36,7 +39,8 @@ __all__ = [
     "rounds_open_for",
     "rounds_with_progress",
     "split_audit",
-    "split_candidates",
     "split_for",
     "split_named",
+    "split_rounds",
+    "split_rows",
 ]

@@ -89,7 +89,7 @@ def _preview(form: SplitForm) -> dict[str, Any]:
     form.is_valid()
     if any(field in form.errors for field in form.fields if field != "name"):
         return {"preview": None}
-    preview = split_preview(**form.source_arguments(), recipe=form.recipe())
+    preview = split_preview(sources=_sources(form), recipe=form.recipe())
     alias = preview.benchmarks[0][0] if len(preview.benchmarks) == 1 else ""
     return {
         "preview": preview,
