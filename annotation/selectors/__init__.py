@@ -2,9 +2,11 @@
 
 from annotation.selectors.access import (
     assignment_for,
+    audit_for,
     export_for,
     item_for,
     judgement_for,
+    public_split_for,
     round_for,
     rounds_open_for,
     split_for,
@@ -20,6 +22,7 @@ from annotation.selectors.splits import manifest_entries, manifest_head, pseudon
 __all__ = [
     "QueueState",
     "assignment_for",
+    "audit_for",
     "corpus_named",
     "disputed_items",
     "export_for",
@@ -29,6 +32,7 @@ __all__ = [
     "manifest_entries",
     "manifest_head",
     "pseudonym",
+    "public_split_for",
     "queue_state",
     "required_clips",
     "round_agreement",
