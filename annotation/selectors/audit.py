@@ -157,7 +157,9 @@ def _differ(here: AuditContent, a: int, there: AuditContent, b: int) -> str:
 
 def _by_edges(check: Check, name: str, message: str, found: list[Edge], edges: list[Edge]) -> dict[str, Any]:
     edges += found
-    groups: Groups = {f"{edge.score:.2f} {edge.evidence}#{place}": [edge.here, edge.there] for place, edge in enumerate(found)}
+    groups: Groups = {
+        f"{edge.score:.2f} {edge.evidence}#{place}": [edge.here, edge.there] for place, edge in enumerate(found)
+    }
     return _finding(check, name, message, groups)
 
 
@@ -227,4 +229,3 @@ def _summary(found: Mapping[str, Any]) -> dict[str, Any]:
         "text_only": found["text_only"]["accuracy"],
         "ceiling": found["ceiling"],
     }
-

@@ -22,7 +22,6 @@ from generation.selectors import shortcuts_found
 from generation.selectors.writing import TEXT_LEAK
 
 
-
 def shortcut_rows(*, split: Split) -> list[dict[str, Any]]:
     """The guard's rules, as respondents, over the clips as they were made. ``cue`` is the choice that does better."""
     dialogues = Dialogue.objects.filter(split_items__split=split)

@@ -33,7 +33,12 @@ class Gate:
         return self.open or self.waiver is not None
 
     def as_dict(self) -> dict[str, Any]:
-        return {"gate": self.name, "open": self.open, "why": self.why, "waived": self.waiver.reason if self.waiver else ""}
+        return {
+            "gate": self.name,
+            "open": self.open,
+            "why": self.why,
+            "waived": self.waiver.reason if self.waiver else "",
+        }
 
 
 def split_gates(*, split: Split) -> list[Gate]:
@@ -88,7 +93,9 @@ def _consent(split: Split) -> tuple[bool, str]:
     if not missing:
         return True, _("Nobody's voice is in it without a word of consent.")
     named = ", ".join(missing[:_NAMED])
-    return False, _("%(count)d items were recorded or imported and do not say that their speakers agreed: %(named)s.") % {
+    return False, _(
+        "%(count)d items were recorded or imported and do not say that their speakers agreed: %(named)s."
+    ) % {
         "count": len(missing),
         "named": named,
     }

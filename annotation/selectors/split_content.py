@@ -41,7 +41,7 @@ class Content:
             return content_hash({**{name: row[name] for name in names}, "turns": self.turns})
         except UnicodeEncodeError as error:
             raise InvalidInput(
-                f"A text of dialogue {row['uid']} ({ascii(row['external_id'] or row['title'])}) holds half a character "
+                f"A text of dialogue {row['uid']} ({row['external_id'] or row['title']!a}) holds half a character "
                 f"(a lone surrogate), which no file can hold. Mend it or leave the dialogue out. Nothing was frozen.",
                 field="recipe",
             ) from error

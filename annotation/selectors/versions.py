@@ -48,7 +48,9 @@ def split_difference(*, old: Split, new: Split) -> Difference:
         judged=judged,
         same=sum(a[1:3] == b[1:3] and a[5] == b[5] for a, b in both),
         recipe=[
-            (key, old.recipe.get(key), new.recipe.get(key)) for key in keys if old.recipe.get(key) != new.recipe.get(key)
+            (key, old.recipe.get(key), new.recipe.get(key))
+            for key in keys
+            if old.recipe.get(key) != new.recipe.get(key)
         ],
         withdrawn=new.manifest.get("withdrawn", []),
     )

@@ -85,9 +85,7 @@ def prints_ensure(*, split: Split, renew: Callable[[], object] | None = None) ->
         except (StudioError, FileNotFoundError) as error:
             unreadable[_place(clip, split)] = getattr(error, "message", "") or _("its file is gone from the storage")
             continue
-        batch.append(
-            ClipPrint(clip=clip, version=VERSION, shape=found.shape.tobytes(), marks=found.marks.tobytes())
-        )
+        batch.append(ClipPrint(clip=clip, version=VERSION, shape=found.shape.tobytes(), marks=found.marks.tobytes()))
         if len(batch) >= _BATCH:
             _keep(batch)
             batch = []

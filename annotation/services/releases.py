@@ -103,9 +103,7 @@ def split_withdraw(
     told = _reason(reason)
     newest = Split.objects.filter(name=split.name).order_by("-version").first()
     if newest is not None and newest.pk != split.pk:
-        raise Conflict(
-            _("%(newest)s is a later version. Withdraw the item from that one.") % {"newest": newest}
-        )
+        raise Conflict(_("%(newest)s is a later version. Withdraw the item from that one.") % {"newest": newest})
     gone = list(split.items.filter(dialogue__uid__in=list(items)).select_related("dialogue"))
     missing = sorted(set(items) - {row.dialogue.uid for row in gone})
     if missing or not gone:
@@ -122,12 +120,12 @@ def split_withdraw(
     kept = list(
         split.items.exclude(pk__in=[row.pk for row in gone]).order_by("position").values_list("dialogue_id", flat=True)
     )
-    new = _next_version(split, gone, told, kept, actor, now)
+    new = _next_version(split, gone, told, kept, actor=actor, now=now)
     return split_finish(split=new, rows=_kept_entries(split, {row.pk for row in gone}), keys=kept, actor=actor)
 
 
 def _next_version(
-    split: Split, gone: list[SplitItem], reason: str, kept: list[int], actor: User | None, now: datetime
+    split: Split, gone: list[SplitItem], reason: str, kept: list[int], *, actor: User | None, now: datetime
 ) -> Split:
     withdrawn = [
         *split.manifest.get("withdrawn", []),

@@ -7,12 +7,12 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from annotation.domain.curation import Recipe
-from annotation.domain.manifest import manifest_hash
+from annotation.domain.manifest import content_hash, manifest_hash
 from annotation.models import Split
-from annotation.selectors import split_audit
+from annotation.selectors import manifest_entries, manifest_head, split_audit
 from annotation.services import split_freeze
 from eqstudio.errors import InvalidInput
-from generation.models import Clip, Dialogue, Variant
+from generation.models import Dialogue, Variant
 from tests.annotation.factories import judged_round, split_of
 from tests.generation.factories import (
     CorpusFactory,
@@ -33,8 +33,9 @@ def test_freezing_a_round_takes_what_was_kept():
 
     assert split.item_count == 1
     assert split.items.get().dialogue.state == "frozen"
-    entry = split.manifest["items"][0]
+    entry = split.items.get().entry
     assert entry["judgements"]["votes"] == {"keep": 2, "reject": 1}
+    assert (entry["judgements"]["people"], entry["judgements"]["agreement"]) == (3, 0.666667)
     assert entry["judgements"]["median_grades"] == {"4/high": 3.0, "4/low": 3.0, "6/high": 3.0, "6/low": 3.0}
 
 
@@ -57,41 +58,60 @@ def test_freezing_again_makes_the_next_version_with_the_same_hash():
     assert first.manifest_hash == second.manifest_hash
 
 
+def whole(split):
+    """The manifest as it leaves the studio, read back from JSON."""
+    return json.loads(json.dumps({**manifest_head(split=split), "items": list(manifest_entries(split=split))}))
+
+
 def test_the_manifest_names_every_input():
     split = split_of(items=1)
 
-    assert sorted(split.manifest) == [
+    assert sorted(manifest_head(split=split)) == [
+        "agreement",
+        "audit",
         "benchmark",
         "benchmark_version",
+        "canary",
         "code",
         "format",
         "frozen_at",
-        "items",
+        "manifest_hash",
         "recipe",
+        "shortfalls",
     ]
     assert {"version", "git", "python", "packages"} == set(split.manifest["code"])
     dialogue = split.items.get().dialogue
-    clips = Clip.objects.filter(variants__turn__dialogue=dialogue).values_list("sha256", flat=True)
-    assert sorted(split.manifest["items"][0]["clips"]) == sorted(clips)
+    clips = Variant.objects.filter(turn__dialogue=dialogue).values_list("turn__position", "label", "clip__sha256")
+    assert split.items.get().entry["clips"] == {f"{place}/{label}": sha256 for place, label, sha256 in clips}
 
 
-def test_the_hash_ignores_ids_times_code_and_order():
+def test_the_hash_is_recomputed_from_the_manifest_and_ignores_ids_times_code_and_order():
     split = split_of(items=3)
-    other = json.loads(json.dumps(split.manifest))
+    other = whole(split)
     other["frozen_at"] = "2001-01-01"
     other["code"] = {}
     other["items"] = [{**item, "uid": "another"} for item in reversed(other["items"])]
 
     assert manifest_hash(other) == split.manifest_hash
+    assert split.canary in json.dumps(other)
 
 
-@pytest.mark.parametrize("name", ["content", "external_id", "clips", "judgements", "category", "side"])
+@pytest.mark.parametrize(
+    "name", ["content", "external_id", "clips", "judgements", "category", "side", "source", "valence"]
+)
 def test_the_hash_sees_every_change_of_content(name):
     split = split_of(items=1)
-    other = json.loads(json.dumps(split.manifest))
+    other = whole(split)
     other["items"][0][name] = "changed"
 
     assert manifest_hash(other) != split.manifest_hash
+
+
+def test_a_hash_of_the_first_format_is_still_recomputed():
+    entry = {name: name for name in ("external_id", "content", "clips", "category", "language", "side", "judgements")}
+    head = {"format": 1, "benchmark": "speecheq", "benchmark_version": "1", "recipe": {}}
+
+    assert manifest_hash({**head, "items": [{**entry, "uid": "x"}]}) == content_hash({**head, "items": [entry]})
 
 
 def test_a_changed_word_changes_the_hash():
@@ -173,7 +193,7 @@ def test_audit_finds_repeated_words_titles_speakers_and_clips():
 
     found = {check["name"]: check for check in split_audit(split=split_of(items=0, corpus=corpus))["checks"]}
 
-    assert {name: check["found"] for name, check in found.items()} == {
+    assert {name: check["found"] for name, check in found.items() if check["found"]} == {
         "texts": 1,
         "titles": 1,
         "speakers": 1,
@@ -190,8 +210,16 @@ def test_audit_against_another_split_finds_what_they_share():
 
     assert {check["name"]: check["found"] for check in found["checks"] if " in " in check["name"]} == {
         "texts in other-v1": 2,
+        "near in other-v1": 2,
+        "skeletons in other-v1": 1,
         "titles in other-v1": 2,
         "clips in other-v1": 16,
+        "recordings in other-v1": 0,
+        "templates in other-v1": 0,
+        "scenarios in other-v1": 1,
+        "topics in other-v1": 0,
+        "persons in other-v1": 2,
+        "voices in other-v1": 1,
     }
 
 

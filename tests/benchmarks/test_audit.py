@@ -11,7 +11,7 @@ from annotation.domain.leakage_text import near_pairs
 
 TRAIN, TEST, PLANTED = 70_000, 4_000, 400
 MOST_S, MOST_MB = 120.0, 1_000
-ENGLISH = (
+_ENGLISH = (
     "about after again alone always angry answer anyway arrive aunt bag because before begin better between bring brother "
     "call careful change child city close coffee cold come cook cry day dinner door dream drive early evening every family "
     "far father feel find finish fine forget friend garden gone good happy hear heavy help home hope hour house hurt idea "
@@ -22,14 +22,15 @@ ENGLISH = (
     "stay still stop story street strong sure table talk tea teacher tell thing think ticket time tired today together "
     "tomorrow train travel true trust try turn uncle understand voice wait wake walk want warm watch water way week weekend "
     "well whole window winter wish woman wonder word work worry write wrong year yesterday young"
-).split()
-CHINESE = (
+)
+_CHINESE = (
     "今天 明天 昨天 早上 晚上 朋友 家人 妈妈 爸爸 工作 学校 老师 学生 电话 问题 时间 事情 心情 难过 高兴 生气 害怕 担心 希望 "
     "知道 觉得 喜欢 讨厌 忘记 记得 帮忙 谢谢 抱歉 没有 已经 还是 可能 应该 必须 突然 终于 慢慢 认真 安静 孤单 温暖 天气 下雨 "
     "火车 飞机 医院 医生 药店 饭馆 咖啡 茶馆 超市 公园 房子 窗户 桌子 灯光 声音 音乐 电影 故事 信件 礼物 照片 梦想 计划 决定 "
     "改变 开始 结束 等待 离开 回来 见面 说话 听见 看见 相信 怀疑 理解 解释 安慰 鼓励 批评 表扬 拒绝 接受 同意 反对 一起 自己 "
     "孩子 哥哥 妹妹 邻居 同事 老板 客人 司机 警察 护士 我 你 他 她 的 了 吗 吧 很 太 都 也 不 在 和 给 对 把 被 让"
-).split()
+)
+ENGLISH, CHINESE = _ENGLISH.split(), _CHINESE.split()
 
 
 def dialogue(rng):

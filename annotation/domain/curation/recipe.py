@@ -114,12 +114,10 @@ class Recipe:
         known = {one.name: one for one in fields(cls)}
         for name, value in data.items():
             if name not in known:
-                raise InvalidInput(
-                    f"Recipe: unknown key {ascii(name)}. Known: {', '.join(sorted(known))}.", field="recipe"
-                )
+                raise InvalidInput(f"Recipe: unknown key {name!a}. Known: {', '.join(sorted(known))}.", field="recipe")
             expected, fits = _KINDS[known[name].metadata["kind"]]
             if not fits(value):
-                raise InvalidInput(f"Recipe: {name} should be {expected}, not {ascii(value)}.", field=name)
+                raise InvalidInput(f"Recipe: {name} should be {expected}, not {value!a}.", field=name)
         recipe = cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in data.items()})
         _check(recipe)
         return recipe
@@ -195,6 +193,4 @@ def _check(recipe: Recipe) -> None:
 def _among(name: str, given: Any, known: tuple[str, ...]) -> None:
     for value in given:
         if value not in known:
-            raise InvalidInput(
-                f"Recipe: {name} should be one of {', '.join(known)}, not {ascii(value)}.", field=name
-            )
+            raise InvalidInput(f"Recipe: {name} should be one of {', '.join(known)}, not {value!a}.", field=name)

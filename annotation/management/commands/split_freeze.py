@@ -20,7 +20,9 @@ class Command(StudioCommand):
         source = parser.add_mutually_exclusive_group()
         source.add_argument("--round", help="goes before the rounds that the recipe names")
         source.add_argument("--corpus", help="goes before the corpus that the recipe names")
-        parser.add_argument("--recipe", type=Path, help="a TOML or JSON file: rounds, outcome, minimum_people, size ...")
+        parser.add_argument(
+            "--recipe", type=Path, help="a TOML or JSON file: rounds, outcome, minimum_people, size ..."
+        )
 
     def run(self, **options: Any) -> dict[str, Any]:
         split = split_freeze(
