@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
-from django.utils.translation import gettext as _now
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from annotation.domain.curation import BALANCED, CONSENSUS, GROUPS, Recipe
@@ -154,7 +154,7 @@ class RecipeForm(forms.Form):
             try:
                 self.sources = sources_of(self.recipe())
                 if not self.sources.rounds and self.sources.corpus is None:
-                    raise InvalidInput(_now("Choose rounds or a corpus."), field="rounds")
+                    raise InvalidInput(gettext("Choose rounds or a corpus."), field="rounds")
             except StudioError as error:
                 self.add_error(error.field if error.field in self.fields else None, error.message)
         return self.cleaned_data
@@ -183,7 +183,7 @@ def targets_read(text: str) -> dict[str, dict[str, int]]:
         name, _space, value = left.strip().partition(" ")
         if not equals or not count.strip().isdecimal() or not value.strip():
             raise InvalidInput(
-                _now("Line %(number)d of the targets should read: field value = number.") % {"number": number},
+                gettext("Line %(number)d of the targets should read: field value = number.") % {"number": number},
                 field="targets",
             )
         found.setdefault(name, {})[value.strip()] = int(count)
@@ -199,11 +199,11 @@ class RecipeFileForm(forms.Form):
         """Read the file. InvalidInput says what is wrong with it."""
         given = self.cleaned_data["file"]
         if given.size > MOST_BYTES:
-            raise InvalidInput(_now("A recipe is a short text; this file is too large."), field="file")
+            raise InvalidInput(gettext("A recipe is a short text; this file is too large."), field="file")
         try:
             text = given.read().decode("utf-8-sig")
         except UnicodeDecodeError as error:
-            raise InvalidInput(_now("This file is no text in UTF-8."), field="file") from error
+            raise InvalidInput(gettext("This file is no text in UTF-8."), field="file") from error
         return Recipe.from_json(text) if given.name.lower().endswith(".json") else Recipe.from_toml(text)
 
 

@@ -107,7 +107,8 @@ _FILTERS: list[NDArray[np.float64]] = []
 def _filters() -> NDArray[np.float64]:
     """Triangles on the mel scale (2595 log10(1 + f / 700)), each of area one."""
     if not _FILTERS:
-        mel = np.linspace(*(2595 * np.log10(1 + hz / 700) for hz in (_LOW_HZ, _HIGH_HZ)), _BANDS + 2)
+        low, high = (2595 * np.log10(1 + hz / 700) for hz in (_LOW_HZ, _HIGH_HZ))
+        mel = np.linspace(low, high, _BANDS + 2)
         edges = 700 * (10 ** (mel / 2595) - 1)
         bins = np.fft.rfftfreq(_FRAME, 1 / RATE)
         rise = (bins - edges[:-2, None]) / (edges[1:-1] - edges[:-2])[:, None]

@@ -120,11 +120,12 @@ def _across(check: Check, here: AuditContent, there: AuditContent, other: str, e
         return _by_edges(check, name, message, list(_recordings(here, there)), edges)
     pairs = there.keys.get(check.kind, [])
     groups = shared(here.keys.get(check.kind, []), pairs)
-    first = {}
+    first: dict[str, str] = {}
     for item, key in pairs:
         first.setdefault(key, item)
-    for key, items in groups.items():
-        edges += [Edge(item, first[str(key)], check.kind, evidence=str(key)[:SHORT]) for item in items]
+    for name_of_group, items in groups.items():
+        key = str(name_of_group)
+        edges += [Edge(item, first[key], check.kind, evidence=key[:SHORT]) for item in items]
     return _finding(check, name, message, groups)
 
 

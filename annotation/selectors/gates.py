@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 
 from annotation.domain.curation import Recipe
 from annotation.models import Release, Split, SplitAudit, Waiver
+from annotation.words_curation import MEASURE_LABELS
 from eqstudio.estimates import Estimate
 from eqstudio.templatetags.studio import figure
 from generation.models import Corpus, Dialogue
@@ -59,7 +60,11 @@ def _agreement(split: Split) -> tuple[bool, str]:
     if "estimate" not in found:
         return False, _("Its agreement was not kept when it was frozen. Freeze it again.")
     estimate = Estimate(**found["estimate"])
-    told = {"measure": found["measure"], "figure": figure(estimate), "floor": f"{recipe.agreement_at_least:g}"}
+    told = {
+        "measure": MEASURE_LABELS.get(found["measure"], found["measure"]),
+        "figure": figure(estimate),
+        "floor": f"{recipe.agreement_at_least:g}",
+    }
     if estimate.value is None:
         return False, _("Agreement is not known: %(figure)s.") % told
     reached = estimate.lo if recipe.agreement_whole else estimate.value

@@ -83,7 +83,7 @@ def _report(report: dict[str, Any]) -> dict[str, Any]:
         "agreement": Estimate(**agreement["estimate"]),
         "ceilings": [
             (label, Estimate(**report["ceiling"][name]))
-            for name, label in (("grade", _("grade")), ("verdict", _("verdict")))
+            for name, label in (("grade", _("Ceiling of grades")), ("verdict", _("Ceiling of verdicts")))
         ],
         "clusters": report["clusters"],
         "worst": [{**edge, "item": item, "label": KIND_LABELS[edge["kind"]]} for item, edge in worst],

@@ -221,6 +221,7 @@ def told_recipe(split: Split) -> dict[str, Any]:
     """What its recipe asked for, with the outcome, which is always asked for."""
     plain = Recipe().as_dict()
     told = {name: value for name, value in split.recipe.items() if value != plain.get(name)}
+    told = {name: ", ".join(map(str, value)) if isinstance(value, list) else value for name, value in told.items()}
     return {"outcome": split.recipe.get("outcome", "kept"), **told}
 
 

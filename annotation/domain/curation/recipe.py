@@ -118,7 +118,10 @@ class Recipe:
             expected, fits = _KINDS[known[name].metadata["kind"]]
             if not fits(value):
                 raise InvalidInput(f"Recipe: {name} should be {expected}, not {value!a}.", field=name)
-        recipe = cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in data.items()})
+        values: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in data.items()
+        }
+        recipe = cls(**values)
         _check(recipe)
         return recipe
 
