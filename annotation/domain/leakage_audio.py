@@ -2,7 +2,7 @@
 
 Two measures. A short clip is a picture: 32 mel bands by 64 moments of its whole heard length, in decibels, with the mean of
 each band taken out, as a unit vector; copies lie at 0.85 to 1.00 of each other, another voice or other words far below. A
-clip of four seconds or more is also a set of marks: pairs of peaks of its spectrum with the time between them (the landmarks
+clip of three seconds or more is also a set of marks: pairs of peaks of its spectrum with the time between them (the landmarks
 of Wang 2003), which survive trimming; a copy has many marks at one and the same shift. Measured figures are in the tests.
 """
 
@@ -21,7 +21,7 @@ VERSION = 1
 RATE = 8_000
 """Samples per second that both measures expect, mono: what every copy still has."""
 SAME_SHAPE = 0.80
-LONG_S = 4.0
+LONG_S = 3.0
 SAME_MARKS = 0.06
 """Share of the shorter clip's marks that must agree on one shift. On 39 released clips copies cut by up to a half lie at 0.10 to
 0.25, and any two other recordings at 0.018 or less."""
@@ -61,7 +61,7 @@ class Print:
 
 
 def print_of(samples: Floats) -> Print:
-    """Both measures of mono samples at 8 kHz; marks only of four seconds or more."""
+    """Both measures of mono samples at 8 kHz; marks only of three seconds or more."""
     heard = _heard(samples)
     if heard.size < _FRAME * 2:
         return Print(np.zeros(0, dtype=np.int8), np.zeros((0, 2), dtype=np.uint32))

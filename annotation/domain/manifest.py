@@ -37,7 +37,7 @@ def content_hash(document: Any) -> str:
 
 def item_hash(entry: Mapping[str, Any]) -> str:
     """What one item adds to the hash of its manifest."""
-    return content_hash({name: entry[name] for name in ITEM_HASHED})
+    return content_hash({name: entry.get(name) for name in ITEM_HASHED})
 
 
 def head_hash(head: Mapping[str, Any], items: Iterable[str]) -> str:

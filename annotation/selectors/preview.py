@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from annotation.domain.curation import Choice, Offered, Recipe, Shortfall, Step, choice
 from annotation.domain.curation.choosing import topic_entropy, topic_share
 from annotation.selectors.split_agreement import SplitAgreement, said_agreement
-from annotation.selectors.split_judgements import said_of
 from annotation.selectors.splits import Candidate, Sources, all_keys, candidates, fitting_keys
 
 PREVIEWED = 10_000
@@ -48,14 +47,15 @@ def split_preview(*, sources: Sources, recipe: Recipe, name: str = "") -> Previe
     """
     everything = all_keys(sources)
     keys = everything[:PREVIEWED]
-    offered = list(candidates(sources=sources, recipe=recipe, keys=keys))
+    on_offer = list(candidates(sources=sources, recipe=recipe, keys=keys))
+    offered = on_offer
     fits = set(fitting_keys(keys, recipe, name=name))
     steps = [Step("offered", len(offered), 0)]
     if sources.rounds:
         offered = _step(steps, "outcome", offered, [one for one in offered if one.outcome == recipe.outcome])
     offered = _step(steps, "kind", offered, [one for one in offered if one.item.key in fits])
     chosen = choice([one.item for one in offered], recipe)
-    before, after = _agreements(sources, recipe, keys, chosen)
+    before, after = _agreements(sources, recipe, on_offer, chosen)
     return Preview(
         steps=[*steps, *chosen.steps],
         size=len(chosen.items),
@@ -82,11 +82,11 @@ def _step(steps: list[Step], rule: str, before: list[Candidate], after: list[Can
 
 
 def _agreements(
-    sources: Sources, recipe: Recipe, keys: list[int], chosen: Choice
+    sources: Sources, recipe: Recipe, everything: list[Candidate], chosen: Choice
 ) -> tuple[SplitAgreement | None, SplitAgreement | None]:
     if not sources.rounds:
         return None, None
-    said = list(said_of(rounds=sources.rounds, keys=keys))
+    said = [(one.item.key, one.said) for one in everything]
     taken = {item.key for item in chosen.items}
     return said_agreement(said, recipe), said_agreement([one for one in said if one[0] in taken], recipe)
 

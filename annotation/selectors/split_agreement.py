@@ -40,15 +40,14 @@ class SplitAgreement:
 
 def keys_agreement(*, rounds: Sequence[Round], keys: Sequence[int], recipe: Recipe) -> SplitAgreement:
     """The recipe's measure over these dialogues, resampled by dialogue. Two queries per 500 dialogues."""
-    measure = recipe.agreement_measure
-    if not rounds or not keys:
-        return SplitAgreement(measure, "grade", Estimate.undefined(NO_RATINGS))
     return said_agreement(list(said_of(rounds=rounds, keys=keys)), recipe)
 
 
 def said_agreement(said: Sequence[tuple[int, Said]], recipe: Recipe) -> SplitAgreement:
     """The same over judgements that were read already."""
     measure = recipe.agreement_measure
+    if not any(one.votes for _key, one in said):
+        return SplitAgreement(measure, "grade", Estimate.undefined(NO_RATINGS))
     replicates = _FEWER if len(said) > _MANY else REPLICATES
     clusters: dict[Hashable, Hashable] = {}
     ratings = list(_grades(said, clusters))

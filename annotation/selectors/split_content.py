@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from annotation.domain.manifest import canonical, content_hash
+from annotation.domain.manifest import content_hash
 from eqstudio.errors import InvalidInput
 from generation.models import Dialogue, Variant
 
@@ -107,12 +107,3 @@ def _turns_into(found: dict[int, Content], chunk: list[int]) -> None:
                 content.speakers.append(name)
                 content.voices.append(voice)
             content.turns[-1]["variants"].append({"label": label, "text": text, "grade": grade, "clip": clip})
-
-
-def is_encodable(document: Any) -> bool:
-    """Whether a document can be written as UTF-8."""
-    try:
-        canonical(document)
-    except UnicodeEncodeError:
-        return False
-    return True

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import json
+import zlib
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,6 +13,7 @@ from typing import Any
 
 from annotation.domain.consensus import majority
 from annotation.domain.curation import Offered, Recipe
+from annotation.domain.manifest import canonical
 from annotation.models import Kind, Round, RoundItem, Split, SplitAudit, SplitItem, Withdrawal
 from annotation.selectors.named import corpus_named, round_named
 from annotation.selectors.split_content import Content, contents
@@ -89,12 +92,21 @@ def outcome_by(recipe: Recipe, said: Said, decided: str) -> str:
     return "disputed" if top is None or share < needed - 1e-9 else _OUTCOMES[top]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Candidate:
-    """An item on offer and what became of it in its rounds."""
+    """An item on offer, what became of it in its rounds, what was said of it, and its manifest entry but for the side.
+
+    The entry is packed to a few hundred bytes, so that those of 100,000 items fit into memory while a recipe chooses.
+    """
 
     item: Offered
     outcome: str
+    said: Said
+    packed: bytes
+
+    def entry(self, side: str) -> dict[str, Any]:
+        """What the manifest says of it on this side."""
+        return {**json.loads(zlib.decompress(self.packed)), "side": side}
 
 
 def candidates(*, sources: Sources, recipe: Recipe, keys: Sequence[int]) -> Iterator[Candidate]:
@@ -103,14 +115,33 @@ def candidates(*, sources: Sources, recipe: Recipe, keys: Sequence[int]) -> Iter
     totals = person_totals(rounds=sources.rounds, keys=keys) if recipe.minimum_item_rest > -1 else {}
     for content, (key, said) in zip(contents(keys), said_of(rounds=sources.rounds, keys=keys), strict=True):
         outcome = outcome_by(recipe, said, decided.get(key, "")) if sources.rounds else ""
-        yield Candidate(_offered(content, said, said.item_rest(totals) if totals else None), outcome)
+        identity = content.identity
+        packed = zlib.compress(canonical(_entry(content, identity, said.summary(outcome) if sources.rounds else {})), 1)
+        yield Candidate(
+            _offered(content, identity, said, said.item_rest(totals) if totals else None), outcome, said, packed
+        )
 
 
-def _offered(content: Content, said: Said, item_rest: float | None) -> Offered:
+def _entry(content: Content, identity: str, judgements: dict[str, Any]) -> dict[str, Any]:
+    row = content.row
+    return {
+        "uid": row["uid"],
+        "external_id": row["external_id"],
+        "content": identity,
+        "clips": content.clips,
+        "category": row["category"],
+        "language": row["language"],
+        "valence": row["valence"],
+        "source": row["source"],
+        "judgements": judgements,
+    }
+
+
+def _offered(content: Content, identity: str, said: Said, item_rest: float | None) -> Offered:
     row, groups = content.row, content.groups
     return Offered(
         key=row["pk"],
-        identity=content.identity + row["external_id"],
+        identity=identity + row["external_id"],
         category=row["category"],
         people=said.people,
         uid=row["uid"],
@@ -127,32 +158,6 @@ def _offered(content: Content, said: Said, item_rest: float | None) -> Offered:
         difficulty=said.difficulty,
         groups=groups,
     )
-
-
-def entries(
-    *, sources: Sources, recipe: Recipe, keys: Sequence[int], sides: dict[int, str]
-) -> Iterator[tuple[int, str, dict[str, Any]]]:
-    """Key, identity and manifest entry of each dialogue, in that order; four queries per chunk of 500."""
-    decided = outcomes_of(sources)
-    for content, (key, said) in zip(contents(keys), said_of(rounds=sources.rounds, keys=keys), strict=True):
-        row, identity = content.row, content.identity
-        outcome = outcome_by(recipe, said, decided.get(key, ""))
-        yield (
-            key,
-            identity,
-            {
-                "uid": row["uid"],
-                "external_id": row["external_id"],
-                "content": identity,
-                "clips": content.clips,
-                "category": row["category"],
-                "language": row["language"],
-                "valence": row["valence"],
-                "source": row["source"],
-                "side": sides[key],
-                "judgements": said.summary(outcome) if sources.rounds else {},
-            },
-        )
 
 
 # What is in a frozen split

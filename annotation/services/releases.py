@@ -10,6 +10,7 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from annotation.domain.curation import Recipe
+from annotation.domain.manifest import FORMAT
 from annotation.models import Release, Split, SplitItem, Waiver, Withdrawal
 from annotation.selectors.gates import GATES, latest_release, split_gates
 from annotation.selectors.split_agreement import keys_agreement
@@ -104,7 +105,9 @@ def split_withdraw(
     newest = Split.objects.filter(name=split.name).order_by("-version").first()
     if newest is not None and newest.pk != split.pk:
         raise Conflict(_("%(newest)s is a later version. Withdraw the item from that one.") % {"newest": newest})
-    gone = list(split.items.filter(dialogue__uid__in=list(items)).select_related("dialogue"))
+    gone = list(
+        split.items.filter(dialogue__uid__in=[one for one in items if one.isascii()]).select_related("dialogue")
+    )
     missing = sorted(set(items) - {row.dialogue.uid for row in gone})
     if missing or not gone:
         raise NotFound(
@@ -133,6 +136,7 @@ def _next_version(
     ]
     recipe = Recipe(agreement_measure=split.recipe.get("agreement_measure", Recipe.agreement_measure))
     head = {name: value for name, value in split.manifest.items() if name not in _VOLATILE} | {
+        "format": FORMAT,
         "withdrawn": withdrawn,
         "from_version": split.version,
         "frozen_at": now.isoformat(),
@@ -153,8 +157,8 @@ def _next_version(
     return split_insert(split=new)
 
 
-def _kept_entries(split: Split, gone: set[int]) -> Iterator[tuple[int, str, dict[str, Any]]]:
-    rows = split.items.order_by("position").values_list("pk", "dialogue_id", "identity", "entry")
-    for key, dialogue, identity, entry in rows.iterator(chunk_size=500):
+def _kept_entries(split: Split, gone: set[int]) -> Iterator[tuple[int, dict[str, Any]]]:
+    rows = split.items.order_by("position").values_list("pk", "dialogue_id", "entry")
+    for key, dialogue, entry in rows.iterator(chunk_size=500):
         if key not in gone:
-            yield dialogue, identity, entry
+            yield dialogue, entry

@@ -14,14 +14,14 @@ from annotation.domain.curation import Choice, Recipe, choice
 from annotation.domain.manifest import FORMAT, canary_string, head_hash, item_hash
 from annotation.models import Round, Split, SplitItem
 from annotation.provenance import code_identity
-from annotation.selectors.split_agreement import keys_agreement
-from annotation.selectors.splits import Sources, all_keys, candidates, entries, fitting_keys, sources_of
+from annotation.selectors.split_agreement import said_agreement
+from annotation.selectors.splits import Candidate, Sources, all_keys, candidates, fitting_keys, sources_of
 from eqstudio.benchmarks import benchmark_get
 from eqstudio.errors import Conflict, InvalidInput
 from eqstudio.events import event_record
 from eqstudio.models import User
 from generation.domain.lifecycle import DialogueState
-from generation.models import Corpus, Dialogue
+from generation.models import Corpus
 from generation.services import dialogues_move
 
 _FREEZABLE = (DialogueState.READY, DialogueState.KEPT)
@@ -45,19 +45,20 @@ def split_freeze(
     and kept dialogues to FROZEN, writes one Event for the split and one for each state that was left. InvalidInput when
     nothing would be in it, when the items belong to several benchmarks, or when a strict recipe falls short.
     """
+    split_name_check(name)
     chosen_by = recipe if isinstance(recipe, Recipe) else Recipe.from_dict(recipe or {})
     sources = _sources(chosen_by, round, corpus)
-    keys = fitting_keys(all_keys(sources), chosen_by, name=name)
-    chosen = _choice(sources, chosen_by, keys)
+    offered = _offered(sources, chosen_by, fitting_keys(all_keys(sources), chosen_by, name=name))
+    chosen = choice([one.item for one in offered.values()], chosen_by)
     _check_choice(chosen, chosen_by)
+    alias = _one_benchmark(chosen)
     taken = [item.key for item in chosen.items]
-    alias = _one_benchmark(taken)
     head = _head(alias, chosen_by, now) | {
-        "agreement": keys_agreement(rounds=sources.rounds, keys=taken, recipe=chosen_by).as_dict(),
+        "agreement": said_agreement([(key, offered[key].said) for key in taken], chosen_by).as_dict(),
         "shortfalls": [short.as_dict() for short in chosen.shortfalls],
     }
     split = _insert(name, alias, sources, head, len(taken), actor=actor, now=now)
-    rows = entries(sources=sources, recipe=chosen_by, keys=taken, sides=chosen.sides)
+    rows = ((key, offered[key].entry(chosen.sides[key])) for key in taken)
     return split_finish(split=split, rows=rows, keys=taken, actor=actor)
 
 
@@ -72,13 +73,13 @@ def _sources(recipe: Recipe, round_: Round | None, corpus: Corpus | None) -> Sou
     return found
 
 
-def _choice(sources: Sources, recipe: Recipe, keys: Sequence[int]) -> Choice:
-    offered = (
-        one.item
+def _offered(sources: Sources, recipe: Recipe, keys: Sequence[int]) -> dict[int, Candidate]:
+    """By key, the items with the outcome that the recipe asks for."""
+    return {
+        one.item.key: one
         for one in candidates(sources=sources, recipe=recipe, keys=keys)
         if not sources.rounds or one.outcome == recipe.outcome
-    )
-    return choice(offered, recipe)
+    }
 
 
 def _check_choice(chosen: Choice, recipe: Recipe) -> None:
@@ -104,11 +105,8 @@ def _check_choice(chosen: Choice, recipe: Recipe) -> None:
         )
 
 
-def _one_benchmark(keys: Sequence[int]) -> str:
-    aliases: set[str] = set()
-    for start in range(0, len(keys), _BATCH):
-        chunk = Dialogue.objects.filter(pk__in=keys[start : start + _BATCH]).order_by()
-        aliases.update(chunk.values_list("benchmark", flat=True).distinct())
+def _one_benchmark(chosen: Choice) -> str:
+    aliases = {item.benchmark for item in chosen.items}
     if len(aliases) > 1:
         raise InvalidInput(
             _("These items belong to several benchmarks (%(found)s). A split holds one: name it in the recipe.")
@@ -130,16 +128,21 @@ def _head(alias: str, recipe: Recipe, now: datetime) -> dict[str, Any]:
 
 
 def split_finish(
-    *, split: Split, rows: Iterable[tuple[int, str, dict[str, Any]]], keys: Sequence[int], actor: User | None
+    *, split: Split, rows: Iterable[tuple[int, dict[str, Any]]], keys: Sequence[int], actor: User | None
 ) -> Split:
     """The second half of a freeze, inside its transaction: items, hash and canary, states, Event."""
     digests: list[str] = []
     batch: list[SplitItem] = []
-    for position, (key, identity, entry) in enumerate(rows):
+    for position, (key, entry) in enumerate(rows):
         digests.append(item_hash(entry))
         batch.append(
             SplitItem(
-                split=split, dialogue_id=key, position=position, side=entry["side"], identity=identity, entry=entry
+                split=split,
+                dialogue_id=key,
+                position=position,
+                side=entry["side"],
+                identity=entry["content"],
+                entry=entry,
             )
         )
         if len(batch) == _BATCH:
@@ -175,19 +178,9 @@ def _insert(
 
 
 def split_insert(*, split: Split) -> Split:
-    """Insert the row as the next version of its name. InvalidInput for a bad name, Conflict when somebody was first."""
+    """Insert the row as the next version of its name. Conflict when somebody was first."""
     latest = Split.objects.filter(name=split.name).order_by("-version").first()
     split.version = latest.version + 1 if latest else 1
-    try:
-        split.clean_fields(
-            exclude={"corpus", "round", "created_by", "manifest", "recipe", "manifest_hash", "canary", "salt"}
-        )
-    except ValidationError as error:
-        raise InvalidInput(
-            _("%(name)s cannot name a split: letters, digits, hyphens and underscores only, at most 80 of them.")
-            % {"name": ascii(split.name)},
-            field="name",
-        ) from error
     try:
         with transaction.atomic():
             split.save()
@@ -196,3 +189,15 @@ def split_insert(*, split: Split) -> Split:
             _("Somebody froze %(name)s at the same moment; look at that version.") % {"name": split.name}
         ) from error
     return split
+
+
+def split_name_check(name: str) -> None:
+    """InvalidInput unless this can name a split."""
+    try:
+        Split._meta.get_field("name").clean(name, None)  # noqa: SLF001 -- Django's documented way to a model's fields
+    except ValidationError as error:
+        raise InvalidInput(
+            _("%(name)s cannot name a split: letters, digits, hyphens and underscores only, at most 80 of them.")
+            % {"name": ascii(name)},
+            field="name",
+        ) from error

@@ -83,7 +83,8 @@ def test_near_copies_within_one_list_come_once_and_width_and_case_make_none():
 
 
 def test_broken_and_empty_texts_are_compared_without_harm():
-    assert list(near_pairs(["", "\ud800" * 30, "short"], ["", "\ud800" * 30])) != []
+    assert list(near_pairs(["", "\ud800" * 30, "short"], ["", "\ud800" * 30])) == []
+    assert [near.score for near in near_pairs(["broken \ud800 but long enough"], ["broken but long enough"])] == [1.0]
     assert list(near_pairs([], ["text that is long enough"])) == []
 
 

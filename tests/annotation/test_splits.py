@@ -286,3 +286,99 @@ def test_a_command_about_something_unknown_says_so(arguments, error, capsys):
         call_command(*arguments, "--json")
 
     assert json.loads(capsys.readouterr().out)["error"] == error
+
+
+def test_two_machines_freeze_the_same_hash_and_growth_moves_nothing():
+    recipe = {"dev": 0.2, "train": 0.5, "seed": 4, "indivisible": ["template"], "corpus": "arena"}
+    corpus = CorpusFactory(name="arena")
+    made = [speecheq_dialogue(corpus=corpus, template_key=f"t{n}", external_id=f"e{n}") for n in range(12)]
+    first = split_freeze(name="one", recipe=recipe, now=timezone.now())
+    sides = dict(first.items.values_list("dialogue__external_id", "side"))
+    Dialogue.objects.filter(pk=made[0].pk).update(uid="anotheruid")
+
+    elsewhere = split_freeze(name="two", recipe=recipe, now=timezone.now())
+    for n in range(12):
+        speecheq_dialogue(corpus=corpus, template_key=f"t{n + 6}", external_id=f"new{n}")
+    grown = split_freeze(name="one", recipe=recipe, now=timezone.now())
+
+    assert elsewhere.manifest_hash == first.manifest_hash
+    assert len(set(sides.values())) > 1
+    later = dict(grown.items.values_list("dialogue__external_id", "side"))
+    assert {name: later[name] for name in sides} == sides
+    by_template = {}
+    for template, side in grown.items.values_list("dialogue__template_key", "side"):
+        by_template.setdefault(template, set()).add(side)
+    assert all(len(found) == 1 for found in by_template.values())
+
+
+def test_judgements_of_several_rounds_count_together():
+    corpus = CorpusFactory()
+    first = judged_round(items=2, corpus=corpus, name="first", verdicts=("keep", "keep"), grades=(3, 3), agree_needed=2)
+    second = judged_round(items=1, name="second", verdicts=("keep", "reject", "reject"))
+
+    both = split_freeze(name="both", recipe={"rounds": [first.name, second.name]}, now=timezone.now())
+    again = split_freeze(
+        name="again",
+        recipe={"rounds": [second.name], "consensus": "majority", "outcome": "rejected"},
+        now=timezone.now(),
+    )
+
+    assert (both.round, both.item_count) == (None, 2)
+    assert again.items.get().entry["judgements"]["outcome"] == "rejected"
+
+
+def test_a_strict_recipe_that_falls_short_is_refused_with_what_is_short():
+    made = judged_round(items=2)
+    recipe = {"targets": {"language": {"en": 5}}, "strict": True}
+
+    with pytest.raises(InvalidInput, match="language en: 2/5"):
+        split_freeze(name="short", round=made, recipe=recipe, now=timezone.now())
+
+    loose = split_freeze(name="short", round=made, recipe={**recipe, "strict": False}, now=timezone.now())
+    assert loose.manifest["shortfalls"] == [{"rule": "language", "value": "en", "wanted": 5, "got": 2}]
+
+
+def test_a_recipe_that_nothing_meets_names_the_items_it_removed():
+    made = judged_round(items=1)
+
+    with pytest.raises(InvalidInput, match=made.items.get().dialogue.uid):
+        split_freeze(name="none", round=made, recipe={"minimum_people": 9}, now=timezone.now())
+
+
+def test_half_a_character_in_a_text_is_told_with_its_dialogue():
+    dialogue = speecheq_dialogue(scenario={"context": "half of a pair: \ud83d"})
+
+    with pytest.raises(InvalidInput, match=f"dialogue {dialogue.uid}") as raised:
+        split_freeze(name="broken", corpus=dialogue.corpus, now=timezone.now())
+
+    assert raised.value.message.encode()
+    assert Split.objects.count() == 0
+
+
+@pytest.mark.parametrize("name", ["half \ud83d", "", "a" * 81])
+def test_a_name_that_is_none_is_refused(name):
+    with pytest.raises(InvalidInput) as raised:
+        split_freeze(name=name, corpus=speecheq_dialogue().corpus, now=timezone.now())
+
+    assert raised.value.field == "name"
+
+
+def test_the_command_reads_a_recipe_from_json_with_its_rounds(capsys, tmp_path):
+    made = judged_round(items=2)
+    recipe = tmp_path / "recipe.json"
+    recipe.write_text(json.dumps({"rounds": [made.name], "minimum_agreement": 0.6}), encoding="utf-8")
+
+    call_command("split_freeze", "exam", "--recipe", str(recipe), "--json")
+
+    frozen = json.loads(capsys.readouterr().out)
+    assert (frozen["items"], frozen["shortfalls"]) == (2, [])
+    assert frozen["agreement"]["measure"] == "alpha_ordinal"
+
+
+def test_freezing_is_constant_in_queries(django_assert_max_num_queries):
+    corpus = CorpusFactory()
+    for _ in range(8):
+        speecheq_dialogue(corpus=corpus)
+
+    with django_assert_max_num_queries(40):
+        split_freeze(name="exam", corpus=corpus, now=timezone.now())

@@ -59,16 +59,16 @@ def test_a_large_audit_finds_every_planted_copy_in_time(capsys):
     test = [edited(*train[planted[n]], rng) if n in planted else joined(*dialogue(rng)) for n in range(TEST)]
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
-    started = time.perf_counter()
+    started = time.process_time()
     found = list(near_pairs(test, texts))
-    took = time.perf_counter() - started
+    took = time.process_time() - started
 
     used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024 - before
     pairs = {(near.here, near.there) for near in found}
     clean = {near.here for near in found} - set(planted)
     with capsys.disabled():
         sys.stdout.write(
-            f"\n{took:.1f} s, {used:.0f} MB more, {len(pairs & set(planted.items()))}/{PLANTED} planted found, "
+            f"\n{took:.1f} s of processor time, {used:.0f} MB more, {len(pairs & set(planted.items()))}/{PLANTED} planted found, "
             f"{len(clean)}/{TEST - PLANTED} clean ones flagged\n"
         )
     assert set(planted.items()) <= pairs

