@@ -1,4 +1,4 @@
-"""The worker's side of annotation: leases end, and splits are exported."""
+"""The worker's side of annotation: leases end, splits are audited and exported."""
 
 from __future__ import annotations
 
@@ -7,20 +7,28 @@ from functools import partial
 from django.db import transaction
 from django.utils import timezone
 
-from annotation.services import assignments_expire, export_write, exports_due
+from annotation.services import assignments_expire, audit_make, audits_due, export_write, exports_due
 from eqstudio.jobs import cpu_task, io_task
 
 
 @io_task
 def annotation_sweep() -> None:
-    """End leases whose time is over, and hand out exports nobody works on."""
+    """End leases whose time is over, and hand out exports and audits nobody works on."""
     now = timezone.now()
     assignments_expire(now=now)
     for export in exports_due(now=now).only("pk"):
         transaction.on_commit(partial(export_run.delay, export.pk), robust=True)
+    for audit in audits_due(now=now).only("pk"):
+        transaction.on_commit(partial(audit_run.delay, audit.pk), robust=True)
 
 
 @cpu_task
 def export_run(export_id: int) -> None:
     """Write one requested export."""
     export_write(export_id=export_id, now=timezone.now())
+
+
+@cpu_task
+def audit_run(audit_id: int) -> None:
+    """Make one requested audit."""
+    audit_make(audit_id=audit_id, now=timezone.now())

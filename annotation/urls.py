@@ -2,21 +2,14 @@
 
 from django.urls import include, path
 
-from annotation.views import api, splits
+from annotation.views import api
 
 urlpatterns = [
     path("", include("annotation.judge_urls")),
     path("", include("annotation.quality_urls")),
     path("", include("annotation.round_urls")),
     path("", include("annotation.agreement_urls")),
-    path("splits/", splits.splits, name="splits"),
-    path("splits/new/", splits.split_new, name="split_new"),
-    path("splits/counts/", splits.split_counts, name="split_counts"),
-    path("splits/<str:uid>/", splits.split_page, name="split"),
-    path("splits/<str:uid>/audit/", splits.split_audit_part, name="split_audit"),
-    path("splits/<str:uid>/exports/", splits.split_exports, name="split_exports"),
-    path("splits/<str:uid>/export/", splits.split_export, name="split_export"),
-    path("exports/<str:uid>/", splits.split_download, name="split_download"),
+    path("", include("annotation.split_urls")),
     path("api/v1/", include(api.urlpatterns)),
     path("api/schema/", api.schema, name="schema"),
     path("api/docs/", api.docs, name="docs"),

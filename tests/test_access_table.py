@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from annotation.models import Export, Flag, Round
 from annotation.services.headphones import check_token, sound_addresses
+from annotation.models import Export, Release, Round, SplitAudit
 from evaluation.services import sitting_open, study_create, trial_next
 from generation.media import clip_url
 from generation.models import Clip, Upload
@@ -142,7 +143,16 @@ TABLE = {
     "split_new": get(CURATE),
     "split_counts": get(CURATE),
     "split": get(CURATE, "split"),
+    "split_recipe": get(CURATE, "split"),
     "split_audit": get(CURATE, "split"),
+    "split_audit_new": post(CURATE, "split"),
+    "audit": get(CURATE, "audit"),
+    "split_diff": get(CURATE, "split"),
+    "split_waive": post(CURATE, "split"),
+    "split_release": post(CURATE, "split"),
+    "split_publish": post(CURATE, "split"),
+    "split_withdraw": post(CURATE, "split"),
+    "split_public": get(OPEN, "open_split"),
     "split_exports": get(CURATE, "split"),
     "split_export": post(CURATE, "split"),
     "split_download": get(CURATE, "export"),
@@ -201,6 +211,13 @@ def visitors(db):
     }
 
 
+def public_split():
+    """A split whose page anybody may read."""
+    found = split_of()
+    Release.objects.create(split=found, public=True)
+    return found
+
+
 @pytest.fixture
 def ids(visitors):
     """Ids of one of everything; lease, judgement, sitting and clip address belong to the annotator."""
@@ -231,6 +248,8 @@ def ids(visitors):
         "item": done.item.uid,
         "example": example_of(round_).uid,
         "split": split.uid,
+        "audit": SplitAudit.objects.create(split=split).uid,
+        "open_split": public_split().uid,
         "export": Export.objects.create(split=split, format="huggingface").uid,
         "study": study.uid,
         "chart": "leaderboard",

@@ -1,6 +1,15 @@
 """Rounds, leases, judgements, decisions and frozen splits."""
 
-from annotation.models.curation import Export, Split, SplitItem
+from annotation.models.curation import (
+    ClipPrint,
+    Export,
+    Release,
+    Split,
+    SplitAudit,
+    SplitItem,
+    Waiver,
+    Withdrawal,
+)
 from annotation.models.judgements import (
     Adjudication,
     AudioProblem,
@@ -18,6 +27,7 @@ __all__ = [
     "Adjudication",
     "Assignment",
     "AudioProblem",
+    "ClipPrint",
     "Export",
     "Flag",
     "GoldAnswer",
@@ -29,11 +39,15 @@ __all__ = [
     "Kind",
     "MachineRater",
     "Participation",
+    "Release",
     "Round",
     "RoundItem",
     "Split",
+    "SplitAudit",
     "SplitItem",
     "Standing",
+    "Waiver",
     "Webhook",
     "WebhookDelivery",
+    "Withdrawal",
 ]

@@ -1,7 +1,8 @@
-"""Frozen splits and their exports."""
+"""Frozen splits, what was found out about them, who let them go, and their exports."""
 
 from __future__ import annotations
 
+import secrets
 from typing import ClassVar
 
 from django.conf import settings
@@ -11,11 +12,20 @@ from django.utils.translation import gettext_lazy as _
 from annotation.models.rounds import Round
 from eqstudio.ids import uid
 from eqstudio.models import AppendOnly
-from generation.models import Corpus, Dialogue
+from generation.models import Clip, Corpus, Dialogue
+
+
+def salt() -> str:
+    """A secret of 32 random bytes, in hexadecimal."""
+    return secrets.token_hex(32)
 
 
 class Split(models.Model):
-    """A frozen, versioned set of kept items. Nothing about it changes after the freeze."""
+    """A frozen, versioned set of kept items. Nothing about it changes after the freeze.
+
+    ``manifest`` is the head; the entries of the items are in their rows, so that no page has to read all of them.
+    ``salt`` makes the pseudonyms of its judges and never leaves the database.
+    """
 
     uid = models.CharField(max_length=16, unique=True, default=uid, editable=False)
     name = models.SlugField(max_length=80)
@@ -26,6 +36,8 @@ class Split(models.Model):
     recipe = models.JSONField(default=dict)
     manifest = models.JSONField(default=dict)
     manifest_hash = models.CharField(max_length=64)
+    canary = models.CharField(max_length=80, blank=True, help_text="a string that no text has by chance")
+    salt = models.CharField(max_length=64, default=salt, editable=False)
     item_count = models.PositiveIntegerField()
     is_demo = models.BooleanField(default=False)
     frozen_at = models.DateTimeField()
@@ -45,14 +57,119 @@ class SplitItem(AppendOnly):
     dialogue = models.ForeignKey(Dialogue, on_delete=models.PROTECT, related_name="split_items")
     position = models.PositiveIntegerField()
     side = models.CharField(max_length=8, default="test")
+    identity = models.CharField(max_length=64, blank=True, help_text="hash of its content, the same on every machine")
+    entry = models.JSONField(default=dict, help_text="what the manifest says of it")
 
     class Meta:
         app_label = "annotation"
+        verbose_name = "item of a split"
         ordering: ClassVar = ["split", "position"]
-        constraints: ClassVar = [models.UniqueConstraint(fields=["split", "dialogue"], name="split_item_once")]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["split", "dialogue"], name="split_item_once"),
+            models.UniqueConstraint(fields=["split", "position"], name="split_position_once"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.split_id}/{self.position}"
+
+
+class SplitAudit(models.Model):
+    """One look at a split, alone or against another one: how far it is, and what it found."""
+
+    class State(models.TextChoices):
+        WAITING = "waiting", _("waiting")
+        RUNNING = "running", _("running")
+        DONE = "done", _("done")
+        FAILED = "failed", _("failed")
+
+    uid = models.CharField(max_length=16, unique=True, default=uid, editable=False)
+    split = models.ForeignKey(Split, on_delete=models.CASCADE, related_name="audits")
+    against = models.ForeignKey(Split, null=True, blank=True, on_delete=models.CASCADE, related_name="+")
+    state = models.CharField(max_length=8, choices=State.choices, default=State.WAITING)
+    report = models.JSONField(default=dict)
+    error = models.TextField(blank=True)
+    seconds = models.FloatField(null=True, help_text="how long it took")
+    lease_until = models.DateTimeField(null=True, blank=True)
+    created = models.DateTimeField(auto_now_add=True)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+
+    class Meta:
+        app_label = "annotation"
+        verbose_name = "audit"
+        ordering: ClassVar = ["-pk"]
+        indexes: ClassVar = [models.Index(fields=["split", "state"], name="audit_of_split")]
+
+    def __str__(self) -> str:
+        return self.uid
+
+
+class Waiver(AppendOnly):
+    """An admin's word that a split may be released although a gate is shut, with the reason."""
+
+    split = models.ForeignKey(Split, on_delete=models.CASCADE, related_name="waivers")
+    gate = models.CharField(max_length=12)
+    reason = models.TextField()
+    waived_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    created = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        app_label = "annotation"
+        ordering: ClassVar = ["pk"]
+        constraints: ClassVar = [models.UniqueConstraint(fields=["split", "gate"], name="waiver_once")]
+
+    def __str__(self) -> str:
+        return f"{self.split_id}/{self.gate}"
+
+
+class Release(AppendOnly):
+    """A split was released, or its public page was opened or shut. The latest counts."""
+
+    split = models.ForeignKey(Split, on_delete=models.CASCADE, related_name="releases")
+    public = models.BooleanField(default=False, help_text="anybody may read its page")
+    gates = models.JSONField(default=list, help_text="how each gate stood")
+    released_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+")
+    created = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        app_label = "annotation"
+        ordering: ClassVar = ["-pk"]
+
+    def __str__(self) -> str:
+        return f"{self.split_id}/{self.public}"
+
+
+class Withdrawal(AppendOnly):
+    """An item that may be in no later version of the splits of this name."""
+
+    name = models.SlugField(max_length=80)
+    dialogue = models.ForeignKey(Dialogue, on_delete=models.PROTECT, related_name="withdrawals")
+    reason = models.TextField()
+    withdrawn_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+")
+    created = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        app_label = "annotation"
+        ordering: ClassVar = ["pk"]
+        constraints: ClassVar = [models.UniqueConstraint(fields=["name", "dialogue"], name="withdrawal_once")]
+
+    def __str__(self) -> str:
+        return f"{self.name}/{self.dialogue_id}"
+
+
+class ClipPrint(AppendOnly):
+    """What a clip sounds like, small enough to be compared with all others. ``version`` is that of the measure."""
+
+    clip = models.ForeignKey(Clip, on_delete=models.CASCADE, related_name="prints")
+    version = models.PositiveSmallIntegerField()
+    shape = models.BinaryField(help_text="log-mel picture, 8-bit; empty when there is nothing to hear")
+    marks = models.BinaryField(help_text="pairs of spectral peaks with their times, 32-bit")
+
+    class Meta:
+        app_label = "annotation"
+        constraints: ClassVar = [models.UniqueConstraint(fields=["clip", "version"], name="clip_print_once")]
+
+    def __str__(self) -> str:
+        return f"{self.clip_id}/{self.version}"
 
 
 class Export(models.Model):

@@ -2,9 +2,11 @@
 
 from annotation.selectors.access import (
     assignment_for,
+    audit_for,
     export_for,
     item_for,
     judgement_for,
+    public_split_for,
     round_for,
     rounds_open_for,
     split_for,
@@ -15,17 +17,22 @@ from annotation.selectors.judgements import live_judgements, required_clips
 from annotation.selectors.named import corpus_named, round_named, split_named
 from annotation.selectors.progress import round_people, round_progress, rounds_with_progress
 from annotation.selectors.queue import QueueState, queue_state
-from annotation.selectors.splits import split_candidates
+from annotation.selectors.splits import manifest_entries, manifest_head, pseudonym, split_rounds, split_rows
 
 __all__ = [
     "QueueState",
     "assignment_for",
+    "audit_for",
     "corpus_named",
     "disputed_items",
     "export_for",
     "item_for",
     "judgement_for",
     "live_judgements",
+    "manifest_entries",
+    "manifest_head",
+    "pseudonym",
+    "public_split_for",
     "queue_state",
     "required_clips",
     "round_agreement",
@@ -36,7 +43,8 @@ __all__ = [
     "rounds_open_for",
     "rounds_with_progress",
     "split_audit",
-    "split_candidates",
     "split_for",
     "split_named",
+    "split_rounds",
+    "split_rows",
 ]

@@ -6,9 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from django.db.models import QuerySet
+from django.utils.translation import gettext as _
 
-from annotation.models import Assignment, Export, Judgement, Round, RoundItem, Split
+from annotation.models import Assignment, Export, Judgement, Round, RoundItem, Split, SplitAudit
+from annotation.selectors.gates import is_public
 from eqstudio.access import can_annotate, can_curate, can_sit_exam, object_for
+from eqstudio.errors import NotFound
 from eqstudio.models import User
 
 belongs_here = can_sit_exam
@@ -53,3 +56,17 @@ def split_for(user: User, uid: str) -> Split:
 def export_for(user: User, uid: str) -> Export:
     """An export, for a researcher or admin."""
     return object_for(user, Export.objects.select_related("split"), may_know=belongs_here, may_do=can_curate, uid=uid)
+
+
+def audit_for(user: User, uid: str) -> SplitAudit:
+    """An audit, for a researcher or admin."""
+    audits = SplitAudit.objects.select_related("split", "against", "created_by")
+    return object_for(user, audits, may_know=belongs_here, may_do=can_curate, uid=uid)
+
+
+def public_split_for(uid: str) -> Split:
+    """A released split whose page is open to anybody; any other does not exist for them."""
+    split = Split.objects.select_related("round", "corpus").filter(uid=uid).first()
+    if split is None or not is_public(split=split):
+        raise NotFound(_("There is no such page."))
+    return split

@@ -1,89 +1,232 @@
-"""May this split be released? What is repeated in it, what it shares with another, and which cues give the key away."""
+"""May this split be released? What is repeated in it, what it shares with another, and what gives the key away."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from annotation.domain.leakage import repeated, shared, text_key
+from annotation.domain.leakage import Edge, clusters, repeated, shared, text_key, worst_edges
+from annotation.domain.leakage_audio import alike_pairs
+from annotation.domain.leakage_text import near_pairs
 from annotation.models import Split
-from generation.models import Dialogue
-from generation.selectors import shortcuts_found
+from annotation.selectors.audit_content import AuditContent, audit_content
+from annotation.selectors.audit_people import (
+    judges_who_answered,
+    label_ceiling,
+    shortcut_rows,
+    split_verdict_agreement,
+    text_solvability,
+)
 
-_CHUNK = 200
-Keys = list[tuple[str, str]]
+GROUPS_SHOWN, ITEMS_SHOWN, WORST_SHOWN = 100, 20, 1_000
+"""A report names so many; the counts are of all."""
+SHORT = 80
 
 
-def split_audit(*, split: Split, against: Split | None = None) -> dict[str, Any]:
-    """Repeats inside a split, overlap with ``against``, and how often an acoustic rule finds the key, with intervals."""
-    here = _content(split)
-    there = _content(against) if against is not None else None
-    checks = []
-    for name, (message, keys) in here.items():
-        checks.append(_finding(name, message, repeated(keys)))
-        if there is not None and name != "speakers":
-            checks.append(_finding(f"{name} in {against}", message, shared(keys, there[name][1])))
-    return {
+@dataclass(frozen=True)
+class Check:
+    """What one kind of check is about. ``blocks`` shuts the gate; ``relatives`` only count where they cross sides."""
+
+    name: str
+    kind: str
+    message: str
+    blocks: bool = False
+    relatives: bool = False
+
+
+CHECKS = (
+    Check("clips", "clip", "Dialogues that contain the same recording", blocks=True),
+    Check("texts", "text", "Dialogues with the same words", blocks=True),
+    Check("recordings", "recording", "Dialogues with a recording that sounds the same, re-encoded or cut", blocks=True),
+    Check("near", "near", "Dialogues with nearly the same words", blocks=True),
+    Check("skeletons", "skeleton", "Dialogues that differ only in names and numbers"),
+    Check("titles", "title", "Dialogues with the same title"),
+    Check("speakers", "names", "Dialogues whose speakers bear the same names"),
+    Check("templates", "template", "Sides that share a template", blocks=True, relatives=True),
+    Check("scenarios", "scenario", "Sides that share a scenario", blocks=True, relatives=True),
+    Check("topics", "topic", "Sides that share a topic", relatives=True),
+    Check("persons", "speaker", "Sides that share a speaker", relatives=True),
+    Check("voices", "voice", "Sides that share a voice", relatives=True),
+)
+Groups = Mapping[Hashable, list[str]]
+
+
+def split_audit(*, split: Split, against: Split | None = None, audio: bool = True) -> dict[str, Any]:
+    """Everything an audit says of ``split``, alone and against another one.
+
+    Recordings are compared by their stored prints (``services.prints_ensure`` makes them). Reads the split once; text and
+    audio are compared in blocks.
+    """
+    here = audit_content(split=split, audio=audio)
+    there = audit_content(split=against, audio=audio) if against is not None else None
+    edges: list[Edge] = []
+    checks = [_inside(check, here, edges) for check in CHECKS]
+    if there is not None:
+        crossing = [check for check in CHECKS if check.name != "speakers"]
+        checks += [_across(check, here, there, str(against), edges) for check in crossing]
+    found = {
         "split": str(split),
         "against": str(against) if against is not None else None,
         "items": split.item_count,
         "checks": checks,
-        "shortcuts": _shortcuts(split),
+        **_edges(edges),
+        **_people(split, against),
     }
+    return {**found, "summary": _summary(found)}
 
 
-def _finding(name: str, message: str, found: dict[Any, list[str]]) -> dict[str, Any]:
-    groups = [{"key": str(key)[:80], "items": owners} for key, owners in found.items()]
-    return {"name": name, "message": message, "passed": not groups, "found": len(groups), "groups": groups}
+def _inside(check: Check, here: AuditContent, edges: list[Edge]) -> dict[str, Any]:
+    """One check within a split. Relatives count where a group is on more than one side."""
+    if check.kind == "near":
+        found = [
+            Edge(here.order[near.here], here.order[near.there], "near", near.score, _differ(here, near.here, here, near.there))
+            for near in near_pairs(here.texts)
+            if text_key(here.texts[near.here]) != text_key(here.texts[near.there])
+        ]  # fmt: skip
+        return _by_edges(check, check.name, check.message, found, edges)
+    if check.kind == "recording":
+        found = list(_recordings(here, None))
+        return _by_edges(check, check.name, check.message, found, edges)
+    groups: Groups = repeated(here.keys.get(check.kind, []))
+    if check.relatives:
+        groups = {key: items for key, items in groups.items() if len({here.sides[item] for item in items}) > 1}
+    else:
+        groups = _not_copies(check, here, groups)
+    edges += _star(check.kind, groups)
+    return _finding(check, check.name, check.message, groups)
 
 
-def _dialogues(split: Split) -> Iterator[Dialogue]:
-    found = Dialogue.objects.filter(split_items__split=split).order_by("split_items__position")
-    return found.prefetch_related("turns__variants__clip").iterator(chunk_size=_CHUNK)
+def _not_copies(check: Check, here: AuditContent, groups: Groups) -> Groups:
+    """Skeletons whose dialogues have the very same words are told under texts already."""
+    if check.kind != "skeleton":
+        return groups
+    words = dict(here.keys.get("text", []))
+    return {key: items for key, items in groups.items() if len({words[item] for item in items}) > 1}
 
 
-def _content(split: Split) -> dict[str, tuple[str, Keys]]:
-    """Per check: what it is about, and (dialogue uid, key) pairs."""
-    readers: dict[str, tuple[str, Callable[[Dialogue], Iterator[str]]]] = {
-        "texts": ("Dialogues with the same words", _whole_text),
-        "titles": ("Dialogues with the same title", lambda dialogue: iter([text_key(dialogue.title)])),
-        "speakers": ("Dialogues whose speakers bear the same names", _cast),
-        "clips": ("Dialogues that contain the same recording", _clips),
+def _across(check: Check, here: AuditContent, there: AuditContent, other: str, edges: list[Edge]) -> dict[str, Any]:
+    """One check of a split against another."""
+    name, message = f"{check.name} in {other}", check.message
+    if check.kind == "near":
+        found = [
+            Edge(here.order[near.here], there.order[near.there], "near", near.score, _differ(here, near.here, there, near.there))
+            for near in near_pairs(here.texts, there.texts)
+            if text_key(here.texts[near.here]) != text_key(there.texts[near.there])
+        ]  # fmt: skip
+        return _by_edges(check, name, message, found, edges)
+    if check.kind == "recording":
+        return _by_edges(check, name, message, list(_recordings(here, there)), edges)
+    pairs = there.keys.get(check.kind, [])
+    groups = shared(here.keys.get(check.kind, []), pairs)
+    first: dict[str, str] = {}
+    for item, key in pairs:
+        first.setdefault(key, item)
+    for name_of_group, items in groups.items():
+        key = str(name_of_group)
+        edges += [Edge(item, first[key], check.kind, evidence=key[:SHORT]) for item in items]
+    return _finding(check, name, message, groups)
+
+
+def _star(kind: str, groups: Groups) -> Iterator[Edge]:
+    """Edges from the first of each group to the others: enough to connect it."""
+    for key, items in groups.items():
+        yield from (Edge(items[0], item, kind, evidence=str(key)[:SHORT]) for item in items[1:])
+
+
+def _recordings(here: AuditContent, there: AuditContent | None) -> Iterator[Edge]:
+    """Items with recordings that sound alike but are different files."""
+    others = here if there is None else there
+    seen: set[tuple[str, str]] = set()
+    for alike in alike_pairs(here.prints, None if there is None else there.prints):
+        for a in sorted(here.clip_items.get(alike.here, ())):
+            for b in sorted(others.clip_items.get(alike.there, ())):
+                pair = (min(a, b), max(a, b))
+                if a != b and pair not in seen:
+                    seen.add(pair)
+                    yield Edge(a, b, "recording", alike.score, f"{alike.by} {alike.here[:12]} {alike.there[:12]}")
+
+
+def _differ(here: AuditContent, a: int, there: AuditContent, b: int) -> str:
+    """Both texts from shortly before where they begin to differ."""
+    one, other = here.texts[a], there.texts[b]
+    same = next((at for at, (x, y) in enumerate(zip(one, other, strict=False)) if x != y), min(len(one), len(other)))
+    start = max(0, same - SHORT // 4)
+    return f"{one[start : start + SHORT]} / {other[start : start + SHORT]}"
+
+
+def _by_edges(check: Check, name: str, message: str, found: list[Edge], edges: list[Edge]) -> dict[str, Any]:
+    edges += found
+    groups: Groups = {
+        f"{edge.score:.2f} {edge.evidence}#{place}": [edge.here, edge.there] for place, edge in enumerate(found)
     }
-    found: dict[str, tuple[str, Keys]] = {name: (message, []) for name, (message, _) in readers.items()}
-    for dialogue in _dialogues(split):
-        for name, (_, read) in readers.items():
-            found[name][1].extend((dialogue.uid, key) for key in read(dialogue))
-    return found
+    return _finding(check, name, message, groups)
 
 
-def _whole_text(dialogue: Dialogue) -> Iterator[str]:
-    yield text_key(" ".join(variant.text for turn in dialogue.turns.all() for variant in turn.variants.all()))
-
-
-def _cast(dialogue: Dialogue) -> Iterator[str]:
-    yield " + ".join(sorted({turn.speaker_name for turn in dialogue.turns.all() if turn.speaker_name}))
-
-
-def _clips(dialogue: Dialogue) -> Iterator[str]:
-    for turn in dialogue.turns.all():
-        for variant in turn.variants.all():
-            if variant.clip is not None:
-                yield variant.clip.sha256
-
-
-def _shortcuts(split: Split) -> list[dict[str, Any]]:
-    """The guard's rules over the clips as they were made. ``cue`` is the choice that does better, ``measure`` what it goes by."""
-    dialogues = Dialogue.objects.filter(split_items__split=split)
-    return [
-        {
-            "cue": rule.direction,
-            "measure": rule.cue,
-            "pairs": found.guard.pairs,
-            "accuracy": rule.accuracy.as_dict(),
-            "warns": rule.warns,
-        }
-        for found in shortcuts_found(dialogues=dialogues)
-        for rule in found.guard.rules
-        if found.guard.pairs
+def _finding(check: Check, name: str, message: str, groups: Groups) -> dict[str, Any]:
+    shown = [
+        {"key": str(key)[:SHORT], "count": len(items), "items": items[:ITEMS_SHOWN]}
+        for key, items in list(groups.items())[:GROUPS_SHOWN]
     ]
+    return {
+        "name": name,
+        "kind": check.kind,
+        "message": message,
+        "passed": not groups,
+        "blocks": check.blocks,
+        "found": len(groups),
+        "items": len({item for items in groups.values() for item in items}),
+        "groups": shown,
+    }
+
+
+def _edges(edges: Iterable[Edge]) -> dict[str, Any]:
+    found = list(edges)
+    worst = worst_edges(found)
+    grouped = clusters(found)
+    return {
+        "clusters": [
+            {
+                "items": cluster.items[:ITEMS_SHOWN],
+                "count": len(cluster.items),
+                "edges": [edge.as_dict() for edge in cluster.edges[:ITEMS_SHOWN]],
+            }
+            for cluster in grouped[:GROUPS_SHOWN]
+        ],
+        "worst": {
+            item: edge.as_dict()
+            for item, edge in sorted(worst.items(), key=lambda pair: (pair[1].badness, pair[0]))[:WORST_SHOWN]
+        },
+        "marked": dict(Counter(edge.kind for edge in worst.values())),
+    }
+
+
+def _people(split: Split, against: Split | None) -> dict[str, Any]:
+    judges = judges_who_answered(split=split)
+    return {
+        "shortcuts": shortcut_rows(split=split),
+        "text_only": text_solvability(split=split),
+        "agreement": split_verdict_agreement(split=split),
+        "ceiling": {name: found.as_dict() for name, found in label_ceiling(split=split).items()},
+        "judges_who_answered": judges,
+        "compared_with": str(against) if against is not None else None,
+    }
+
+
+def _summary(found: Mapping[str, Any]) -> dict[str, Any]:
+    """What a manifest and a gate need: what is wrong, in short."""
+    shut = [check["name"] for check in found["checks"] if check["blocks"] and not check["passed"]]
+    shut += [f"shortcut: {row['cue']}" for row in found["shortcuts"] if row["warns"]]
+    if found["text_only"]["warns"]:
+        shut.append("text only")
+    if found["judges_who_answered"]["people"]:
+        shut.append("judges who answered")
+    return {
+        "passed": not shut,
+        "shut_by": shut,
+        "found": {check["name"]: check["found"] for check in found["checks"]},
+        "shortcuts": {row["cue"]: row["accuracy"] for row in found["shortcuts"]},
+        "text_only": found["text_only"]["accuracy"],
+        "ceiling": found["ceiling"],
+    }

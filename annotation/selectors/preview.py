@@ -1,71 +1,99 @@
-"""What a recipe would take, step by step, without reading any content."""
+"""What a recipe would take, rule by rule, before anything is frozen."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 
-from django.db.models import Count
-from django.utils.translation import gettext as _
+from annotation.domain.curation import Choice, Offered, Recipe, Shortfall, Step, choice
+from annotation.domain.curation.choosing import topic_entropy, topic_share
+from annotation.selectors.split_agreement import SplitAgreement, said_agreement
+from annotation.selectors.splits import Candidate, Sources, all_keys, candidates, fitting_keys
 
-from annotation.domain.curation import Offered, Recipe, choose
-from annotation.models import Round
-from annotation.selectors.judgements import live_judgements
-from annotation.selectors.splits import split_dialogues
-from generation.models import Corpus
+PREVIEWED = 10_000
+"""A preview reads so many items at most; with more, the page says that it is of the first so many."""
+Counted = list[tuple[str, int]]
 
 
 @dataclass(frozen=True)
 class Preview:
-    """``steps`` are (rule, items left) from everything to what would be frozen; the counters are of the latter."""
+    """``steps`` go from everything on offer to what would be frozen; the counters are of the latter.
 
-    steps: list[tuple[str, int]]
+    ``before`` and ``after`` are the agreement over everything on offer and over what would be frozen.
+    """
+
+    steps: list[Step]
     size: int
-    categories: list[tuple[str, int]]
-    languages: list[tuple[str, int]]
-    benchmarks: list[tuple[str, int]]
+    total: int
+    benchmarks: Counted
+    counts: dict[str, Counted] = field(default_factory=dict)
+    sides: Counted = field(default_factory=list)
+    shortfalls: list[Shortfall] = field(default_factory=list)
+    before: SplitAgreement | None = None
+    after: SplitAgreement | None = None
+    topic_share: float | None = None
+    topic_entropy: float | None = None
+
+    @property
+    def partial(self) -> bool:
+        return self.total > PREVIEWED
 
 
-def split_preview(*, round: Round | None, corpus: Corpus | None, recipe: Recipe) -> Preview:  # noqa: A002
-    """How many items each rule of a recipe leaves, and of which kinds. A handful of queries."""
-    loose = Recipe(outcome=recipe.outcome)
-    steps = []
-    if round is not None:
-        steps.append((_("in the round"), round.items.count()))
-        steps.append((_("with this outcome"), split_dialogues(round=round, corpus=None, recipe=loose).count()))
-    else:
-        steps.append(
-            (_("ready, kept or frozen in the corpus"), split_dialogues(round=None, corpus=corpus, recipe=loose).count())
-        )
-    rows = list(
-        split_dialogues(round=round, corpus=corpus, recipe=recipe).values_list(
-            "pk", "category", "language", "benchmark"
-        )
-    )
-    steps.append((_("of this benchmark, language and source"), len(rows)))
-    people = _people(round)
-    offered = [Offered(pk, str(pk), category, people.get(pk, 0)) for pk, category, *_rest in rows]
-    unlimited = replace(recipe, size=0, per_category=0)
-    steps.append((_("judged by enough people"), len(choose(offered, unlimited))))
-    taken = {item.key for item in choose(offered, recipe)}
-    steps.append((_("within the limits of size"), len(taken)))
-    chosen = [row for row in rows if row[0] in taken]
+def split_preview(*, sources: Sources, recipe: Recipe, name: str = "") -> Preview:
+    """How many items each rule of a recipe removes, what is left and of which kinds, and what is short.
+
+    Four queries per 500 items, for 10,000 items at most.
+    """
+    everything = all_keys(sources)
+    keys = everything[:PREVIEWED]
+    on_offer = list(candidates(sources=sources, recipe=recipe, keys=keys))
+    offered = on_offer
+    fits = set(fitting_keys(keys, recipe, name=name))
+    steps = [Step("offered", len(offered), 0)]
+    if sources.rounds:
+        offered = _step(steps, "outcome", offered, [one for one in offered if one.outcome == recipe.outcome])
+    offered = _step(steps, "kind", offered, [one for one in offered if one.item.key in fits])
+    chosen = choice([one.item for one in offered], recipe)
+    before, after = _agreements(sources, recipe, on_offer, chosen)
     return Preview(
-        steps=steps,
-        size=len(chosen),
-        categories=_counted(row[1] for row in chosen),
-        languages=_counted(row[2] for row in chosen),
-        benchmarks=_counted(row[3] for row in chosen),
+        steps=[*steps, *chosen.steps],
+        size=len(chosen.items),
+        total=len(everything),
+        benchmarks=_benchmarks(chosen.items),
+        counts={name: _counted(getattr(item, name) for item in chosen.items) for name in COUNTED},
+        sides=_counted(chosen.sides.values()),
+        shortfalls=chosen.shortfalls,
+        before=before,
+        after=after,
+        topic_share=topic_share(chosen.items),
+        topic_entropy=topic_entropy(chosen.items),
     )
 
 
-def _people(round_: Round | None) -> dict[int, int]:
-    if round_ is None:
-        return {}
-    live = live_judgements(round=round_).order_by()
-    return dict(live.values_list("item__dialogue_id").annotate(number=Count("pk")))
+COUNTED = ("category", "language", "valence", "source", "grade", "voice")
 
 
-def _counted(values: Iterable[str]) -> list[tuple[str, int]]:
+def _step(steps: list[Step], rule: str, before: list[Candidate], after: list[Candidate]) -> list[Candidate]:
+    kept = {one.item.key for one in after}
+    removed = [one.item.uid for one in before if one.item.key not in kept]
+    steps.append(Step(rule, len(after), len(removed), tuple(removed[:20])))
+    return after
+
+
+def _agreements(
+    sources: Sources, recipe: Recipe, everything: list[Candidate], chosen: Choice
+) -> tuple[SplitAgreement | None, SplitAgreement | None]:
+    if not sources.rounds:
+        return None, None
+    said = [(one.item.key, one.said) for one in everything]
+    taken = {item.key for item in chosen.items}
+    return said_agreement(said, recipe), said_agreement([one for one in said if one[0] in taken], recipe)
+
+
+def _benchmarks(items: list[Offered]) -> Counted:
+    return _counted(item.benchmark for item in items)
+
+
+def _counted(values: Iterable[str]) -> Counted:
     return sorted(Counter(values).items())

@@ -1,123 +1,200 @@
-"""What could go into a split, as content that is the same on every machine."""
+"""What could go into a split, as content that is the same on every machine, and what is in one."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterator
+import hashlib
+import hmac
+import json
+import zlib
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from statistics import median
 from typing import Any
 
-from django.db.models import QuerySet
-
-from annotation.domain.curation import Offered, Recipe, choose
-from annotation.domain.manifest import content_hash
-from annotation.models import Grade, Round
-from annotation.selectors.judgements import live_judgements
+from annotation.domain.consensus import majority
+from annotation.domain.curation import Offered, Recipe
+from annotation.domain.manifest import canonical
+from annotation.models import Kind, Round, RoundItem, Split, SplitAudit, SplitItem, Withdrawal
+from annotation.selectors.named import corpus_named, round_named
+from annotation.selectors.split_content import Content, contents
+from annotation.selectors.split_judgements import Said, person_totals, said_of
 from generation.domain.lifecycle import DialogueState
 from generation.models import Corpus, Dialogue
 
-_FROM_CORPUS = (DialogueState.READY.value, DialogueState.KEPT.value, DialogueState.FROZEN.value)
+FROM_CORPUS = (DialogueState.READY.value, DialogueState.KEPT.value, DialogueState.FROZEN.value)
 _CHUNK = 200
+_OUTCOMES = {"keep": "kept", "reject": "rejected"}
 
 
 @dataclass(frozen=True)
-class Chosen:
-    """One dialogue of a split: its row and its entry in the manifest."""
+class Sources:
+    """Where items come from: rounds, or a corpus."""
 
-    dialogue: int
-    entry: dict[str, Any]
+    rounds: tuple[Round, ...] = ()
+    corpus: Corpus | None = None
 
-
-def split_dialogues(*, round: Round | None, corpus: Corpus | None, recipe: Recipe) -> QuerySet[Dialogue]:  # noqa: A002
-    """Dialogues a recipe may draw from: those of a round with the outcome it asks for, or a corpus's ready and kept ones.
-
-    A frozen dialogue can be frozen again: a split is a new version, not a change.
-    """
-    if round is not None:
-        found = Dialogue.objects.filter(round_items__round=round, round_items__outcome=recipe.outcome)
-    else:
-        found = Dialogue.objects.filter(corpus=corpus, state__in=_FROM_CORPUS)
-    for field in ("benchmark", "language", "source"):
-        if wanted := getattr(recipe, field):
-            found = found.filter(**{field: wanted})
-    return found.order_by("pk")
+    @property
+    def is_demo(self) -> bool:
+        return any(one.is_demo for one in self.rounds) or bool(self.corpus and self.corpus.is_demo)
 
 
-def split_candidates(*, round: Round | None, corpus: Corpus | None, recipe: Recipe) -> list[Chosen]:  # noqa: A002
-    """The dialogues the recipe takes, in stable order, each with its manifest entry. Queries grow by chunks of 200."""
-    judged = _judgement_summaries(round) if round is not None else {}
-    entries: dict[int, dict[str, Any]] = {}
-    offered: list[Offered] = []
-    dialogues = split_dialogues(round=round, corpus=corpus, recipe=recipe)
-    for dialogue in dialogues.prefetch_related("turns__variants__clip").iterator(chunk_size=_CHUNK):
-        entry = _entry(dialogue, judged.get(dialogue.pk, {}))
-        entries[dialogue.pk] = entry
-        people = sum(entry["judgements"].get("votes", {}).values())
-        offered.append(Offered(dialogue.pk, entry["content"] + entry["external_id"], dialogue.category, people))
-    return [Chosen(item.key, entries[item.key]) for item in choose(offered, recipe)]
+def sources_of(recipe: Recipe) -> Sources:
+    """The rounds or the corpus that a recipe names. NotFound for a name that there is not."""
+    if recipe.rounds:
+        return Sources(rounds=tuple(round_named(name) for name in recipe.rounds))
+    return Sources(corpus=corpus_named(recipe.corpus) if recipe.corpus else None)
 
 
-def _entry(dialogue: Dialogue, judgements: dict[str, Any]) -> dict[str, Any]:
-    turns = list(_turns(dialogue))
-    content = {
-        "benchmark": dialogue.benchmark,
-        "category": dialogue.category,
-        "language": dialogue.language,
-        "scenario": dialogue.scenario,
-        "extras": dialogue.extras,
-        "turns": turns,
+def all_keys(sources: Sources) -> list[int]:
+    """Everything in the rounds, or in the corpus what is ready, kept or frozen, by primary key."""
+    if sources.corpus is not None:
+        found = Dialogue.objects.filter(corpus=sources.corpus, state__in=FROM_CORPUS)
+        return list(found.order_by("pk").values_list("pk", flat=True))
+    items = RoundItem.objects.filter(round__in=sources.rounds, kind=Kind.WORK).order_by("dialogue_id")
+    return list(items.values_list("dialogue_id", flat=True).distinct())
+
+
+def fitting_keys(keys: Sequence[int], recipe: Recipe, *, name: str = "") -> list[int]:
+    """Those of the benchmark, language, source, valence and categories of a recipe that were not withdrawn."""
+    wanted: dict[str, Any] = {
+        field: getattr(recipe, field)
+        for field in ("benchmark", "language", "source", "valence")
+        if getattr(recipe, field)
     }
+    if recipe.categories:
+        wanted["category__in"] = recipe.categories
+    gone = set(Withdrawal.objects.filter(name=name).values_list("dialogue_id", flat=True)) if name else set()
+    if not wanted:
+        return [key for key in keys if key not in gone]
+    fits = set(Dialogue.objects.filter(**wanted).values_list("pk", flat=True)) - gone
+    return [key for key in keys if key in fits]
+
+
+def outcomes_of(sources: Sources) -> dict[int, str]:
+    """By dialogue, what its rounds decided; empty while one has not, and when two say different things."""
+    found: dict[int, set[str]] = defaultdict(set)
+    rows = RoundItem.objects.filter(round__in=sources.rounds, kind=Kind.WORK).values_list("dialogue_id", "outcome")
+    for dialogue, outcome in rows:
+        found[dialogue].add(outcome)
+    return {dialogue: next(iter(outcomes)) if len(outcomes) == 1 else "" for dialogue, outcomes in found.items()}
+
+
+def outcome_by(recipe: Recipe, said: Said, decided: str) -> str:
+    """What became of an item under the consensus that the recipe asks for."""
+    if recipe.consensus == "round":
+        return decided
+    votes = said.verdicts
+    if not votes:
+        return ""
+    top = majority(votes)
+    share = max(votes.count(vote) for vote in set(votes)) / len(votes)
+    needed = {"majority": 0.0, "unanimous": 1.0, "share": recipe.consensus_share}[recipe.consensus]
+    return "disputed" if top is None or share < needed - 1e-9 else _OUTCOMES[top]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """An item on offer, what became of it in its rounds, what was said of it, and its manifest entry but for the side.
+
+    The entry is packed to a few hundred bytes, so that those of 100,000 items fit into memory while a recipe chooses.
+    """
+
+    item: Offered
+    outcome: str
+    said: Said
+    packed: bytes
+
+    def entry(self, side: str) -> dict[str, Any]:
+        """What the manifest says of it on this side."""
+        return {**json.loads(zlib.decompress(self.packed)), "side": side}
+
+
+def candidates(*, sources: Sources, recipe: Recipe, keys: Sequence[int]) -> Iterator[Candidate]:
+    """The dialogues with these keys as items on offer, in that order; four queries per chunk of 500."""
+    decided = outcomes_of(sources)
+    totals = person_totals(rounds=sources.rounds, keys=keys) if recipe.minimum_item_rest > -1 else {}
+    for content, (key, said) in zip(contents(keys), said_of(rounds=sources.rounds, keys=keys), strict=True):
+        outcome = outcome_by(recipe, said, decided.get(key, "")) if sources.rounds else ""
+        identity = content.identity
+        packed = zlib.compress(canonical(_entry(content, identity, said.summary(outcome) if sources.rounds else {})), 1)
+        yield Candidate(
+            _offered(content, identity, said, said.item_rest(totals) if totals else None), outcome, said, packed
+        )
+
+
+def _entry(content: Content, identity: str, judgements: dict[str, Any]) -> dict[str, Any]:
+    row = content.row
     return {
-        "uid": dialogue.uid,
-        "external_id": dialogue.external_id,
-        "content": content_hash(content),
-        "clips": [variant["clip"] for turn in turns for variant in turn["variants"] if variant["clip"]],
-        "category": dialogue.category,
-        "language": dialogue.language,
-        "source": dialogue.source,
-        "side": "test",
+        "uid": row["uid"],
+        "external_id": row["external_id"],
+        "content": identity,
+        "clips": content.clips,
+        "category": row["category"],
+        "language": row["language"],
+        "valence": row["valence"],
+        "source": row["source"],
         "judgements": judgements,
     }
 
 
-def _turns(dialogue: Dialogue) -> Iterator[dict[str, Any]]:
-    for turn in dialogue.turns.all():
-        variants = sorted(turn.variants.all(), key=lambda variant: variant.label)
-        yield {
-            "position": turn.position,
-            "role": turn.role,
-            "speaker": turn.speaker,
-            "variants": [
-                {
-                    "label": variant.label,
-                    "text": variant.text,
-                    "grade": variant.intended_grade,
-                    "clip": variant.clip.sha256 if variant.clip else None,
-                }
-                for variant in variants
-            ],
-        }
-
-
-def _judgement_summaries(round_: Round) -> dict[int, dict[str, Any]]:
-    """By dialogue: counted votes, reasons, and the median grade of each variant by ``position/label``."""
-    live = live_judgements(round=round_)
-    votes: dict[int, Counter[str]] = defaultdict(Counter)
-    for dialogue, verdict in live.values_list("item__dialogue_id", "verdict"):
-        votes[dialogue][verdict] += 1
-    grades: dict[int, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
-    rows = Grade.objects.filter(judgement__in=live).values_list(
-        "judgement__item__dialogue_id", "variant__turn__position", "variant__label", "value"
+def _offered(content: Content, identity: str, said: Said, item_rest: float | None) -> Offered:
+    row, groups = content.row, content.groups
+    return Offered(
+        key=row["pk"],
+        identity=identity + row["external_id"],
+        category=row["category"],
+        people=said.people,
+        uid=row["uid"],
+        language=row["language"],
+        valence=row["valence"],
+        source=row["source"],
+        benchmark=row["benchmark"],
+        voice=" + ".join(groups["voice"]),
+        grade=said.grade,
+        topic=row["topic_key"],
+        agreement=said.agreement,
+        spread=said.spread,
+        item_rest=item_rest,
+        difficulty=said.difficulty,
+        groups=groups,
     )
-    for dialogue, position, label, value in rows:
-        grades[dialogue][f"{position}/{label}"].append(value)
-    decided = dict(round_.items.values_list("dialogue_id", "outcome"))
-    return {
-        dialogue: {
-            "outcome": outcome,
-            "votes": dict(sorted(votes[dialogue].items())),
-            "median_grades": {key: float(median(values)) for key, values in sorted(grades[dialogue].items())},
-        }
-        for dialogue, outcome in decided.items()
-    }
+
+
+# What is in a frozen split
+
+
+def split_rows(*, split: Split, content: bool = True) -> Iterator[SplitItem]:
+    """The items of a split in order, each with its dialogue, and with ``content`` its turns, variants and clips.
+
+    Constant in memory: a chunk of 200 at a time, four queries each.
+    """
+    found = split.items.select_related("dialogue").order_by("position")
+    if content:
+        found = found.prefetch_related("dialogue__turns__variants__clip")
+    return found.iterator(chunk_size=_CHUNK)
+
+
+def manifest_entries(*, split: Split) -> Iterator[dict[str, Any]]:
+    """What the manifest says of each item, in order. One query."""
+    return split.items.order_by("position").values_list("entry", flat=True).iterator(chunk_size=_CHUNK)
+
+
+def manifest_head(*, split: Split) -> dict[str, Any]:
+    """The manifest without its items, with its hash and a summary of the latest audit, which the hash leaves out."""
+    audit = split.audits.filter(state=SplitAudit.State.DONE, against=None).first()
+    summary = None if audit is None else {"at": audit.created.isoformat(), **audit.report.get("summary", {})}
+    return {**split.manifest, "manifest_hash": split.manifest_hash, "canary": split.canary, "audit": summary}
+
+
+def split_rounds(*, split: Split) -> list[Round]:
+    """The rounds whose judgements count for a split: those its recipe names, or the one it was frozen from."""
+    if split.round is not None:
+        return [split.round]
+    names = split.recipe.get("rounds", [])
+    return list(Round.objects.filter(name__in=names)) if names else []
+
+
+def pseudonym(*, split: Split, person: int | str) -> str:
+    """A name for a judge that is the same all over one split and tells nothing without the split's salt."""
+    digest = hmac.new(bytes.fromhex(split.salt), str(person).encode(), hashlib.sha256).hexdigest()
+    return f"judge-{digest[:12]}"

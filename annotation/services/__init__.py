@@ -8,8 +8,19 @@ from annotation.services.assignments import (
     assignments_leave,
     draft_save,
 )
+from annotation.services.audits import (
+    audit_make,
+    audit_request,
+    audits_due,
+    prints_ensure,
+)
 from annotation.services.claims import items_drifted, items_recount
-from annotation.services.exports import export_request, export_write, exports_due, split_export
+from annotation.services.exports import (
+    export_request,
+    export_write,
+    exports_due,
+    split_export,
+)
 from annotation.services.guidelines import example_add, example_remove
 from annotation.services.imports import machine_raters_set, ratings_import, ratings_preview
 from annotation.services.items import (
@@ -23,7 +34,18 @@ from annotation.services.items import (
 from annotation.services.judgements import grade_submit, judgement_retract, judgement_revise
 from annotation.services.presence import assignment_leave, clips_ahead
 from annotation.services.problems import audio_problem_report
-from annotation.services.rounds import round_create, round_set_state, round_top_up, round_update
+from annotation.services.releases import (
+    gate_waive,
+    split_publish,
+    split_release,
+    split_withdraw,
+)
+from annotation.services.rounds import (
+    round_create,
+    round_set_state,
+    round_top_up,
+    round_update,
+)
 from annotation.services.splits import split_freeze
 
 __all__ = [
@@ -34,6 +56,9 @@ __all__ = [
     "assignments_expire",
     "assignments_leave",
     "audio_problem_report",
+    "audit_make",
+    "audit_request",
+    "audits_due",
     "clips_ahead",
     "draft_save",
     "example_add",
@@ -41,6 +66,7 @@ __all__ = [
     "export_request",
     "export_write",
     "exports_due",
+    "gate_waive",
     "grade_submit",
     "item_adjudicate",
     "item_ask_more",
@@ -53,6 +79,7 @@ __all__ = [
     "judgement_retract",
     "judgement_revise",
     "machine_raters_set",
+    "prints_ensure",
     "ratings_import",
     "ratings_preview",
     "round_create",
@@ -61,4 +88,7 @@ __all__ = [
     "round_update",
     "split_export",
     "split_freeze",
+    "split_publish",
+    "split_release",
+    "split_withdraw",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -10,20 +10,23 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
-from annotation.domain.curation import Recipe
-from annotation.domain.manifest import manifest_hash
+from annotation.domain.curation import Choice, Recipe, choice
+from annotation.domain.manifest import FORMAT, canary_string, head_hash, item_hash
 from annotation.models import Round, Split, SplitItem
 from annotation.provenance import code_identity
-from annotation.selectors.splits import split_candidates
+from annotation.selectors.split_agreement import said_agreement
+from annotation.selectors.splits import Candidate, Sources, all_keys, candidates, fitting_keys, sources_of
 from eqstudio.benchmarks import benchmark_get
 from eqstudio.errors import Conflict, InvalidInput
 from eqstudio.events import event_record
 from eqstudio.models import User
 from generation.domain.lifecycle import DialogueState
-from generation.models import Corpus, Dialogue
-from generation.services import dialogue_move
+from generation.models import Corpus
+from generation.services import dialogues_move
 
-_FREEZABLE = {DialogueState.READY.value, DialogueState.KEPT.value}
+_FREEZABLE = (DialogueState.READY, DialogueState.KEPT)
+_BATCH = 500
+_SHORT_TOLD = 12
 
 
 @transaction.atomic
@@ -36,94 +39,165 @@ def split_freeze(
     actor: User | None = None,
     now: datetime,
 ) -> Split:
-    """Freeze what the recipe takes from a round or a corpus as the next version of ``name``.
+    """Freeze what the recipe takes from its rounds or its corpus as the next version of ``name``.
 
-    Inserts Split and SplitItems with the manifest, moves ready and kept dialogues to FROZEN, writes one Event.
-    InvalidInput when nothing would be in it or when the items belong to several benchmarks.
+    ``round`` or ``corpus`` go before those that the recipe names. Inserts Split and SplitItems with the manifest, moves ready
+    and kept dialogues to FROZEN, writes one Event for the split and one for each state that was left. InvalidInput when
+    nothing would be in it, when the items belong to several benchmarks, or when a strict recipe falls short.
     """
-    if (round is None) == (corpus is None):
-        raise InvalidInput(_("Freeze from a round or from a corpus: name one of them."), field="round")
+    split_name_check(name)
     chosen_by = recipe if isinstance(recipe, Recipe) else Recipe.from_dict(recipe or {})
-    chosen = split_candidates(round=round, corpus=corpus, recipe=chosen_by)
-    if not chosen:
-        raise InvalidInput(_("No item meets this recipe, so there is nothing to freeze."), field="recipe")
-    rows = Dialogue.objects.in_bulk([item.dialogue for item in chosen])
-    alias = _one_benchmark(rows.values())
-    manifest = _manifest(alias, chosen_by, [item.entry for item in chosen], now)
-    split = _insert(name, alias, chosen_by, manifest, round=round, corpus=corpus, actor=actor, now=now)
-    SplitItem.objects.bulk_create(
-        (SplitItem(split=split, dialogue_id=item.dialogue, position=place) for place, item in enumerate(chosen)),
-        batch_size=500,
-    )
-    for dialogue in rows.values():
-        if dialogue.state in _FREEZABLE:
-            dialogue_move(dialogue=dialogue, to=DialogueState.FROZEN, actor=actor, reason=f"split {split}")
-    event_record(actor=actor, verb="froze", entity=split, items=split.item_count, manifest_hash=split.manifest_hash)
-    return split
+    sources = _sources(chosen_by, round, corpus)
+    offered = _offered(sources, chosen_by, fitting_keys(all_keys(sources), chosen_by, name=name))
+    chosen = choice([one.item for one in offered.values()], chosen_by)
+    _check_choice(chosen, chosen_by)
+    alias = _one_benchmark(chosen)
+    taken = [item.key for item in chosen.items]
+    head = _head(alias, chosen_by, now) | {
+        "agreement": said_agreement([(key, offered[key].said) for key in taken], chosen_by).as_dict(),
+        "shortfalls": [short.as_dict() for short in chosen.shortfalls],
+    }
+    split = _insert(name, alias, sources, head, len(taken), actor=actor, now=now)
+    rows = ((key, offered[key].entry(chosen.sides[key])) for key in taken)
+    return split_finish(split=split, rows=rows, keys=taken, actor=actor)
 
 
-def _one_benchmark(dialogues: Iterable[Dialogue]) -> str:
-    aliases = sorted({dialogue.benchmark for dialogue in dialogues})
+def _sources(recipe: Recipe, round_: Round | None, corpus: Corpus | None) -> Sources:
+    if round_ is not None and corpus is not None:
+        raise InvalidInput(_("Freeze from a round or from a corpus: name one of them."), field="round")
+    if round_ is not None:
+        return Sources(rounds=(round_,))
+    found = Sources(corpus=corpus) if corpus is not None else sources_of(recipe)
+    if not found.rounds and found.corpus is None:
+        raise InvalidInput(_("Freeze from a round or from a corpus: name one of them."), field="round")
+    return found
+
+
+def _offered(sources: Sources, recipe: Recipe, keys: Sequence[int]) -> dict[int, Candidate]:
+    """By key, the items with the outcome that the recipe asks for."""
+    return {
+        one.item.key: one
+        for one in candidates(sources=sources, recipe=recipe, keys=keys)
+        if not sources.rounds or one.outcome == recipe.outcome
+    }
+
+
+def _check_choice(chosen: Choice, recipe: Recipe) -> None:
+    if not chosen.items:
+        last = next((step for step in reversed(chosen.steps) if step.removed), None)
+        if last is None:
+            raise InvalidInput(_("No item meets this recipe, so there is nothing to freeze."), field="recipe")
+        raise InvalidInput(
+            _(
+                "No item meets this recipe, so there is nothing to freeze. The rule %(rule)s removed the last %(count)d: %(items)s."
+            )
+            % {"rule": last.rule, "count": last.removed, "items": ", ".join(last.named)},
+            field="recipe",
+        )
+    if recipe.strict and chosen.shortfalls:
+        told = "; ".join(
+            f"{short.rule} {short.value}".strip() + f": {short.got:g}/{short.wanted:g}"
+            for short in chosen.shortfalls[:_SHORT_TOLD]
+        )
+        raise InvalidInput(
+            _("The recipe is strict and cannot be met (got/wanted): %(told)s. Nothing was frozen.") % {"told": told},
+            field="recipe",
+        )
+
+
+def _one_benchmark(chosen: Choice) -> str:
+    aliases = {item.benchmark for item in chosen.items}
     if len(aliases) > 1:
         raise InvalidInput(
             _("These items belong to several benchmarks (%(found)s). A split holds one: name it in the recipe.")
-            % {"found": ", ".join(aliases)},
+            % {"found": ", ".join(sorted(aliases))},
             field="benchmark",
         )
-    return aliases[0]
+    return aliases.pop()
 
 
-def _manifest(alias: str, recipe: Recipe, entries: list[dict[str, Any]], now: datetime) -> dict[str, Any]:
+def _head(alias: str, recipe: Recipe, now: datetime) -> dict[str, Any]:
     return {
-        "format": 1,
+        "format": FORMAT,
         "benchmark": alias,
         "benchmark_version": benchmark_get(alias).version,
         "recipe": recipe.as_dict(),
-        "items": entries,
         "frozen_at": now.isoformat(),
         "code": code_identity(),
     }
 
 
-def _insert(
-    name: str,
-    alias: str,
-    recipe: Recipe,
-    manifest: dict[str, Any],
-    *,
-    round: Round | None,  # noqa: A002
-    corpus: Corpus | None,
-    actor: User | None,
-    now: datetime,
+def split_finish(
+    *, split: Split, rows: Iterable[tuple[int, dict[str, Any]]], keys: Sequence[int], actor: User | None
 ) -> Split:
-    latest = Split.objects.filter(name=name).order_by("-version").first()
+    """The second half of a freeze, inside its transaction: items, hash and canary, states, Event."""
+    digests: list[str] = []
+    batch: list[SplitItem] = []
+    for position, (key, entry) in enumerate(rows):
+        digests.append(item_hash(entry))
+        batch.append(
+            SplitItem(
+                split=split,
+                dialogue_id=key,
+                position=position,
+                side=entry["side"],
+                identity=entry["content"],
+                entry=entry,
+            )
+        )
+        if len(batch) == _BATCH:
+            SplitItem.objects.bulk_create(batch)
+            batch = []
+    SplitItem.objects.bulk_create(batch)
+    split.manifest_hash = head_hash(split.manifest, digests)
+    split.canary = canary_string(split.manifest_hash)
+    split.save(update_fields=["manifest_hash", "canary"])
+    for state in _FREEZABLE:
+        dialogues_move(keys=keys, before=state, to=DialogueState.FROZEN, actor=actor, reason=f"split {split}")
+    event_record(actor=actor, verb="froze", entity=split, items=split.item_count, manifest_hash=split.manifest_hash)
+    return split
+
+
+def _insert(
+    name: str, alias: str, sources: Sources, head: dict[str, Any], count: int, *, actor: User | None, now: datetime
+) -> Split:
+    one_round = sources.rounds[0] if len(sources.rounds) == 1 else None
     split = Split(
         name=name,
-        version=latest.version + 1 if latest else 1,
         benchmark=alias,
-        corpus=corpus or (round.corpus if round else None),
-        round=round,
-        recipe=recipe.as_dict(),
-        manifest=manifest,
-        manifest_hash=manifest_hash(manifest),
-        item_count=len(manifest["items"]),
-        is_demo=bool((round and round.is_demo) or (corpus and corpus.is_demo)),
+        corpus=sources.corpus or (one_round.corpus if one_round else None),
+        round=one_round,
+        recipe=head["recipe"],
+        manifest=head,
+        item_count=count,
+        is_demo=sources.is_demo,
         frozen_at=now,
         created_by=actor,
     )
-    try:
-        split.clean_fields(exclude={"corpus", "round", "created_by", "manifest", "recipe"})
-    except ValidationError as error:
-        raise InvalidInput(
-            _("%(name)r cannot name a split: letters, digits, hyphens and underscores only, at most 80 of them.")
-            % {"name": name},
-            field="name",
-        ) from error
+    return split_insert(split=split)
+
+
+def split_insert(*, split: Split) -> Split:
+    """Insert the row as the next version of its name. Conflict when somebody was first."""
+    latest = Split.objects.filter(name=split.name).order_by("-version").first()
+    split.version = latest.version + 1 if latest else 1
     try:
         with transaction.atomic():
             split.save()
     except IntegrityError as error:
         raise Conflict(
-            _("Somebody froze %(name)s at the same moment; look at that version.") % {"name": name}
+            _("Somebody froze %(name)s at the same moment; look at that version.") % {"name": split.name}
         ) from error
     return split
+
+
+def split_name_check(name: str) -> None:
+    """InvalidInput unless this can name a split."""
+    try:
+        Split._meta.get_field("name").clean(name, None)  # noqa: SLF001 -- Django's documented way to a model's fields
+    except ValidationError as error:
+        raise InvalidInput(
+            _("%(name)s cannot name a split: letters, digits, hyphens and underscores only, at most 80 of them.")
+            % {"name": ascii(name)},
+            field="name",
+        ) from error

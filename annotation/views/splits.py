@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -9,36 +11,41 @@ from django.contrib import messages
 from django.core.files.storage import default_storage
 from django.core.paginator import Paginator
 from django.db import transaction
+from django.db.models import Count
 from django.http import FileResponse, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from annotation.domain.curation import Recipe
 from annotation.exporters import exporters
-from annotation.forms import ExportForm, SplitForm
-from annotation.models import Export, Split
-from annotation.selectors import export_for, split_audit, split_for
+from annotation.forms import ExportForm
+from annotation.forms_curation import AuditForm, RecipeFileForm, RecipeForm, WithdrawalForm
+from annotation.models import Export, Round, Split
+from annotation.selectors import export_for, split_for
+from annotation.selectors.gates import latest_release, split_gates
 from annotation.selectors.preview import split_preview
 from annotation.services import export_request, split_freeze
 from annotation.services.exports import export_key
 from annotation.tasks import export_run
+from annotation.views.audits import audit_context
+from annotation.words_curation import (
+    BALANCED_LABELS,
+    GATE_LABELS,
+    MEASURE_LABELS,
+    SHORT_LABELS,
+    SIDE_LABELS,
+    STEP_LABELS,
+)
+from eqstudio.access import can_administer
 from eqstudio.errors import Conflict, InvalidInput, NotFound, StudioError
-from eqstudio.estimates import Estimate
-from generation.models import LANGUAGES
+from generation.models import LANGUAGES, Corpus, Dialogue
 from generation.views.guards import curating, person
-from generation.views.shortcuts import rule_row
 from generation.words import category_label
 
 PER_PAGE = 50
-CHECK_LABELS = {
-    "texts": gettext_lazy("Dialogues with the same words"),
-    "titles": gettext_lazy("Dialogues with the same title"),
-    "speakers": gettext_lazy("Dialogues whose speakers bear the same names"),
-    "clips": gettext_lazy("Dialogues that contain the same recording"),
-}
 
 
 @require_safe
@@ -53,96 +60,175 @@ def splits(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @curating
 def split_new(request: HttpRequest) -> HttpResponse:
-    """Choose where items come from and which, see what that gives, and freeze it."""
-    form = SplitForm(request.POST or None, initial=_initial(request))
-    counting = "count" in request.POST
-    if request.method == "POST" and not counting and form.is_valid():
+    """Say where items come from and which, or read it from a file; see what that gives; freeze it, or keep it as a file."""
+    if "read" in request.POST:
+        return _read_file(request)
+    form = RecipeForm(request.POST or None, initial=_initial(request))
+    asked = next((name for name in ("count", "keep") if name in request.POST), "freeze")
+    valid = request.method == "POST" and form.is_valid()
+    if valid and asked == "freeze":
         try:
             made = split_freeze(
-                name=form.cleaned_data["name"],
-                **form.source_arguments(),
-                recipe=form.recipe(),
-                actor=person(request),
-                now=timezone.now(),
+                name=form.cleaned_data["name"], recipe=form.recipe(), actor=person(request), now=timezone.now()
             )
         except StudioError as error:
             form.add_error(error.field if error.field in form.fields else None, error.message)
         else:
             messages.success(request, _("%(split)s is frozen. Nothing about it will change.") % {"split": made})
             return redirect("split", made.uid)
-    failed = not counting and bool(form.errors)
-    context = {"form": form, **_preview(form)}
+    if valid and asked == "keep":
+        return recipe_file(form.recipe(), form.cleaned_data["name"])
+    failed = asked != "count" and bool(form.errors)
+    context = {"form": form, "file_form": RecipeFileForm(), **preview_context(form)}
     return render(request, "annotation/split_new.html", context, status=422 if failed else 200)
 
 
-def _initial(request: HttpRequest) -> dict[str, str]:
-    for kind in ("round", "corpus"):
-        if uid := request.GET.get(kind):
-            return {"source": f"{kind}:{uid}"}
-    return {}
+def _read_file(request: HttpRequest) -> HttpResponse:
+    """Fill the form from a file; nothing is frozen by it."""
+    file_form = RecipeFileForm(request.POST, request.FILES)
+    form, status = RecipeForm(), 422
+    if file_form.is_valid():
+        try:
+            initial = RecipeForm.initial_of(file_form.recipe()) | {"name": request.POST.get("name", "")}
+            form, status = RecipeForm(initial=initial), 200
+        except StudioError as error:
+            file_form.add_error("file", error.message)
+    context = {"form": form, "file_form": file_form, "preview": None}
+    return render(request, "annotation/split_new.html", context, status=status)
 
 
-def _preview(form: SplitForm) -> dict[str, Any]:
+def recipe_file(recipe: Recipe, name: str) -> HttpResponse:
+    """A recipe as a TOML file to download."""
+    answer = HttpResponse(recipe.as_toml(), content_type="application/toml; charset=utf-8")
+    answer["Content-Disposition"] = f'attachment; filename="{name}.toml"'
+    return answer
+
+
+def _initial(request: HttpRequest) -> dict[str, Any]:
+    given: dict[str, Any] = RecipeForm.initial_of(Recipe())
+    if (uid := request.GET.get("round")) and (found := Round.objects.filter(uid=uid).first()):
+        given["rounds"] = [found.name]
+    if (uid := request.GET.get("corpus")) and (corpus := Corpus.objects.filter(uid=uid).first()):
+        given["corpus"] = corpus.name
+    if uid := request.GET.get("split"):
+        before = split_for(person(request), uid)
+        known = {name: value for name, value in before.recipe.items() if name in Recipe().as_dict()}
+        given |= RecipeForm.initial_of(Recipe.from_dict(known)) | {"name": before.name}
+    return given
+
+
+def preview_context(form: RecipeForm) -> dict[str, Any]:
     """What the recipe would take; nothing while it is not filled in. The name does not matter yet."""
     if not form.is_bound:
         return {"preview": None}
     form.is_valid()
-    if any(field in form.errors for field in form.fields if field != "name"):
-        return {"preview": None}
-    preview = split_preview(**form.source_arguments(), recipe=form.recipe())
+    wrong = [error for field, errors in form.errors.items() if field != "name" for error in errors]
+    if wrong:
+        return {"preview": None, "wrong": wrong}
+    preview = split_preview(sources=form.sources, recipe=form.recipe(), name=form.cleaned_data.get("name", ""))
     alias = preview.benchmarks[0][0] if len(preview.benchmarks) == 1 else ""
     return {
         "preview": preview,
-        "categories": [(category_label(alias, key) if alias else key, count) for key, count in preview.categories],
-        "languages": [(dict(LANGUAGES).get(key, key), count) for key, count in preview.languages],
+        "steps": [(STEP_LABELS[step.rule], step) for step in preview.steps],
+        "shortfalls": shortfall_rows(short.as_dict() for short in preview.shortfalls),
+        "tables": [
+            (BALANCED_LABELS[name], [(value_label(name, value, alias), count) for value, count in rows])
+            for name, rows in preview.counts.items()
+            if len(rows) > 1 or name in {"category", "language"}
+        ],
+        "sides": [(SIDE_LABELS[side], count) for side, count in preview.sides],
+        "agreements": [
+            (label, MEASURE_LABELS.get(found.measure, found.measure), found.estimate)
+            for label, found in ((_("before"), preview.before), (_("after"), preview.after))
+            if found is not None
+        ],
     }
+
+
+def value_label(name: str, value: str, alias: str) -> Any:
+    """A value of a recipe's field as pages show it."""
+    if name == "category" and alias:
+        return category_label(alias, value)
+    known = {"language": dict(LANGUAGES), "source": dict(Dialogue.Source.choices)}.get(name, {})
+    return known.get(value, value) or _("none")
+
+
+def shortfall_rows(shortfalls: Iterable[dict[str, Any]]) -> list[tuple[Any, str, float, float]]:
+    return [
+        (SHORT_LABELS.get(str(short["rule"]), short["rule"]), short["value"], short["wanted"], short["got"])
+        for short in shortfalls
+    ]
 
 
 @require_safe
 @curating
 def split_counts(request: HttpRequest) -> HttpResponse:
     """What the form as it stands would take, for the page to show while it is filled in."""
-    return render(request, "annotation/split_counts.html", _preview(SplitForm(request.GET)))
+    return render(request, "annotation/split_counts.html", preview_context(RecipeForm(request.GET)))
+
+
+@require_safe
+@curating
+def split_recipe(request: HttpRequest, uid: str) -> HttpResponse:
+    """The recipe of a frozen split, as a file that freezes the same again."""
+    found = split_for(person(request), uid)
+    known = {name: value for name, value in found.recipe.items() if name in Recipe().as_dict()}
+    recipe = Recipe.from_dict(known)
+    if not recipe.rounds and not recipe.corpus:
+        recipe = (
+            replace(recipe, rounds=(found.round.name,))
+            if found.round
+            else replace(recipe, corpus=found.corpus.name if found.corpus else "")
+        )
+    return recipe_file(recipe, str(found))
 
 
 @require_safe
 @curating
 def split_page(request: HttpRequest, uid: str) -> HttpResponse:
-    """One version: what is in it, by which recipe, and its exports."""
+    """One version: what is in it, by which recipe, may it be released, its audits and exports."""
     found = split_for(person(request), uid)
     items = found.items.select_related("dialogue")
     page = Paginator(items, PER_PAGE).get_page(request.GET.get("page"))
+    release = latest_release(split=found)
     context = {
-        "split": found,
-        "recipe": [(name, value) for name, value in found.recipe.items() if value],
+        "recipe": [(name, value) for name, value in told_recipe(found).items() if value],
         "code": found.manifest.get("code", {}),
         "benchmark_version": found.manifest.get("benchmark_version", ""),
-        "versions": Split.objects.filter(name=found.name)
-        .exclude(pk=found.pk)
-        .only("uid", "name", "version", "item_count"),
+        "versions": Split.objects.filter(name=found.name).only("uid", "name", "version", "item_count", "frozen_at"),
         "page_obj": page,
         "rows": [(item, category_label(item.dialogue.benchmark, item.dialogue.category)) for item in page],
+        "sides": [
+            (SIDE_LABELS.get(side, side), count)
+            for side, count in found.items.order_by("side").values_list("side").annotate(count=Count("pk"))
+        ],
+        "shortfalls": shortfall_rows(found.manifest.get("shortfalls", [])),
+        "withdrawn": found.manifest.get("withdrawn", []),
+        "gates": [(GATE_LABELS[gate.name], gate) for gate in split_gates(split=found)],
+        "release": release,
+        "is_newest": not Split.objects.filter(name=found.name, version__gt=found.version).exists(),
+        "may_waive": can_administer(request.user),
         "form": ExportForm(),
+        "audit_form": AuditForm(split=found),
+        "reason_form": WithdrawalForm(),
+        **audit_context(found),
         **_exports(found),
     }
     return render(request, "annotation/split.html", context)
+
+
+def told_recipe(split: Split) -> dict[str, Any]:
+    """What its recipe asked for, with the outcome, which is always asked for."""
+    plain = Recipe().as_dict()
+    told = {name: value for name, value in split.recipe.items() if value != plain.get(name)}
+    told = {name: ", ".join(map(str, value)) if isinstance(value, list) else value for name, value in told.items()}
+    return {"outcome": split.recipe.get("outcome", "kept"), **told}
 
 
 def _exports(split: Split) -> dict[str, Any]:
     exports = list(split.exports.select_related("created_by"))
     unfinished = any(found.state in (Export.State.WAITING, Export.State.RUNNING) for found in exports)
     return {"split": split, "exports": exports, "unfinished": unfinished}
-
-
-@require_safe
-@curating
-def split_audit_part(request: HttpRequest, uid: str) -> HttpResponse:
-    """The audit, fetched by the page because it reads every item."""
-    found = split_for(person(request), uid)
-    audit = split_audit(split=found)
-    shortcuts = [rule_row(row["cue"], Estimate(**row["accuracy"]), warns=row["warns"]) for row in audit["shortcuts"]]
-    checks = [{**check, "label": CHECK_LABELS.get(check["name"], check["message"])} for check in audit["checks"]]
-    return render(request, "annotation/split_audit.html", {"checks": checks, "shortcuts": shortcuts})
 
 
 @require_safe

@@ -10,7 +10,7 @@ from generation.services.generating import batch_top_up, briefs_wanted, dialogue
 from generation.services.hearing import hearing_ask, transcript_correct
 from generation.services.importing import ImportReport, corpus_import, import_check
 from generation.services.leases import dialogue_reserve, leases_reclaim
-from generation.services.lifecycle import dialogue_move
+from generation.services.lifecycle import dialogue_move, dialogues_move
 from generation.services.matching import Filled, clips_match, corpus_match, dialogue_match
 from generation.services.production import Step, dialogue_advance, dialogue_step, step_queue
 from generation.services.provider_checks import ProviderState, provider_check, providers_check
@@ -44,6 +44,7 @@ __all__ = [
     "dialogue_reserve",
     "dialogue_settle",
     "dialogue_step",
+    "dialogues_move",
     "dialogues_of",
     "dialogues_retry",
     "dialogues_run",

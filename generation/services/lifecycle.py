@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from django.db import transaction
 from django.utils import timezone
 
 from eqstudio.errors import Conflict
 from eqstudio.events import event_record
-from eqstudio.models import User
+from eqstudio.models import Event, User
 from generation.domain.lifecycle import DialogueState, move_check
 from generation.models import Dialogue
+
+_MOVED_AT_ONCE = 500
 
 
 @transaction.atomic
@@ -33,3 +37,26 @@ def dialogue_move(*, dialogue: Dialogue, to: DialogueState, actor: User | None =
         setattr(dialogue, name, value)
     event_record(actor=actor, verb="moved", entity=dialogue, before=before.value, after=after.value, reason=reason)
     return dialogue
+
+
+@transaction.atomic
+def dialogues_move(
+    *, keys: Sequence[int], before: DialogueState, to: DialogueState, actor: User | None = None, reason: str = ""
+) -> int:
+    """Move those of many dialogues that are ``before`` to another state, and say how many they were.
+
+    One conditional UPDATE per 500; one Event per dialogue that moved, as ``dialogue_move`` writes it.
+    """
+    move_check(before, to)
+    moved = 0
+    fresh = {"state": to.value, "attempts": 0, "lease_until": None, "lease_owner": "", "updated": timezone.now()}
+    for start in range(0, len(keys), _MOVED_AT_ONCE):
+        chunk = Dialogue.objects.filter(pk__in=keys[start : start + _MOVED_AT_ONCE], state=before.value)
+        rows = list(chunk.select_for_update().values_list("pk", "uid"))
+        Dialogue.objects.filter(pk__in=[key for key, _uid in rows]).update(**fresh)
+        detail = {"before": before.value, "after": to.value, "reason": reason}
+        Event.objects.bulk_create(
+            Event(actor=actor, verb="moved", entity="dialogue", entity_uid=uid, detail=detail) for _key, uid in rows
+        )
+        moved += len(rows)
+    return moved

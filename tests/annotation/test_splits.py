@@ -7,12 +7,12 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from annotation.domain.curation import Recipe
-from annotation.domain.manifest import manifest_hash
+from annotation.domain.manifest import content_hash, manifest_hash
 from annotation.models import Split
-from annotation.selectors import split_audit
+from annotation.selectors import manifest_entries, manifest_head, split_audit
 from annotation.services import split_freeze
 from eqstudio.errors import InvalidInput
-from generation.models import Clip, Dialogue, Variant
+from generation.models import Dialogue, Variant
 from tests.annotation.factories import judged_round, split_of
 from tests.generation.factories import (
     CorpusFactory,
@@ -33,8 +33,9 @@ def test_freezing_a_round_takes_what_was_kept():
 
     assert split.item_count == 1
     assert split.items.get().dialogue.state == "frozen"
-    entry = split.manifest["items"][0]
+    entry = split.items.get().entry
     assert entry["judgements"]["votes"] == {"keep": 2, "reject": 1}
+    assert (entry["judgements"]["people"], entry["judgements"]["agreement"]) == (3, 0.666667)
     assert entry["judgements"]["median_grades"] == {"4/high": 3.0, "4/low": 3.0, "6/high": 3.0, "6/low": 3.0}
 
 
@@ -57,41 +58,60 @@ def test_freezing_again_makes_the_next_version_with_the_same_hash():
     assert first.manifest_hash == second.manifest_hash
 
 
+def whole(split):
+    """The manifest as it leaves the studio, read back from JSON."""
+    return json.loads(json.dumps({**manifest_head(split=split), "items": list(manifest_entries(split=split))}))
+
+
 def test_the_manifest_names_every_input():
     split = split_of(items=1)
 
-    assert sorted(split.manifest) == [
+    assert sorted(manifest_head(split=split)) == [
+        "agreement",
+        "audit",
         "benchmark",
         "benchmark_version",
+        "canary",
         "code",
         "format",
         "frozen_at",
-        "items",
+        "manifest_hash",
         "recipe",
+        "shortfalls",
     ]
     assert {"version", "git", "python", "packages"} == set(split.manifest["code"])
     dialogue = split.items.get().dialogue
-    clips = Clip.objects.filter(variants__turn__dialogue=dialogue).values_list("sha256", flat=True)
-    assert sorted(split.manifest["items"][0]["clips"]) == sorted(clips)
+    clips = Variant.objects.filter(turn__dialogue=dialogue).values_list("turn__position", "label", "clip__sha256")
+    assert split.items.get().entry["clips"] == {f"{place}/{label}": sha256 for place, label, sha256 in clips}
 
 
-def test_the_hash_ignores_ids_times_code_and_order():
+def test_the_hash_is_recomputed_from_the_manifest_and_ignores_ids_times_code_and_order():
     split = split_of(items=3)
-    other = json.loads(json.dumps(split.manifest))
+    other = whole(split)
     other["frozen_at"] = "2001-01-01"
     other["code"] = {}
     other["items"] = [{**item, "uid": "another"} for item in reversed(other["items"])]
 
     assert manifest_hash(other) == split.manifest_hash
+    assert split.canary in json.dumps(other)
 
 
-@pytest.mark.parametrize("name", ["content", "external_id", "clips", "judgements", "category", "side"])
+@pytest.mark.parametrize(
+    "name", ["content", "external_id", "clips", "judgements", "category", "side", "source", "valence"]
+)
 def test_the_hash_sees_every_change_of_content(name):
     split = split_of(items=1)
-    other = json.loads(json.dumps(split.manifest))
+    other = whole(split)
     other["items"][0][name] = "changed"
 
     assert manifest_hash(other) != split.manifest_hash
+
+
+def test_a_hash_of_the_first_format_is_still_recomputed():
+    entry = {name: name for name in ("external_id", "content", "clips", "category", "language", "side", "judgements")}
+    head = {"format": 1, "benchmark": "speecheq", "benchmark_version": "1", "recipe": {}}
+
+    assert manifest_hash({**head, "items": [{**entry, "uid": "x"}]}) == content_hash({**head, "items": [entry]})
 
 
 def test_a_changed_word_changes_the_hash():
@@ -173,7 +193,7 @@ def test_audit_finds_repeated_words_titles_speakers_and_clips():
 
     found = {check["name"]: check for check in split_audit(split=split_of(items=0, corpus=corpus))["checks"]}
 
-    assert {name: check["found"] for name, check in found.items()} == {
+    assert {name: check["found"] for name, check in found.items() if check["found"]} == {
         "texts": 1,
         "titles": 1,
         "speakers": 1,
@@ -190,8 +210,16 @@ def test_audit_against_another_split_finds_what_they_share():
 
     assert {check["name"]: check["found"] for check in found["checks"] if " in " in check["name"]} == {
         "texts in other-v1": 2,
+        "near in other-v1": 2,
+        "skeletons in other-v1": 1,
         "titles in other-v1": 2,
         "clips in other-v1": 16,
+        "recordings in other-v1": 0,
+        "templates in other-v1": 0,
+        "scenarios in other-v1": 1,
+        "topics in other-v1": 0,
+        "persons in other-v1": 2,
+        "voices in other-v1": 1,
     }
 
 
@@ -258,3 +286,99 @@ def test_a_command_about_something_unknown_says_so(arguments, error, capsys):
         call_command(*arguments, "--json")
 
     assert json.loads(capsys.readouterr().out)["error"] == error
+
+
+def test_two_machines_freeze_the_same_hash_and_growth_moves_nothing():
+    recipe = {"dev": 0.2, "train": 0.5, "seed": 4, "indivisible": ["template"], "corpus": "arena"}
+    corpus = CorpusFactory(name="arena")
+    made = [speecheq_dialogue(corpus=corpus, template_key=f"t{n}", external_id=f"e{n}") for n in range(12)]
+    first = split_freeze(name="one", recipe=recipe, now=timezone.now())
+    sides = dict(first.items.values_list("dialogue__external_id", "side"))
+    Dialogue.objects.filter(pk=made[0].pk).update(uid="anotheruid")
+
+    elsewhere = split_freeze(name="two", recipe=recipe, now=timezone.now())
+    for n in range(12):
+        speecheq_dialogue(corpus=corpus, template_key=f"t{n + 6}", external_id=f"new{n}")
+    grown = split_freeze(name="one", recipe=recipe, now=timezone.now())
+
+    assert elsewhere.manifest_hash == first.manifest_hash
+    assert len(set(sides.values())) > 1
+    later = dict(grown.items.values_list("dialogue__external_id", "side"))
+    assert {name: later[name] for name in sides} == sides
+    by_template = {}
+    for template, side in grown.items.values_list("dialogue__template_key", "side"):
+        by_template.setdefault(template, set()).add(side)
+    assert all(len(found) == 1 for found in by_template.values())
+
+
+def test_judgements_of_several_rounds_count_together():
+    corpus = CorpusFactory()
+    first = judged_round(items=2, corpus=corpus, name="first", verdicts=("keep", "keep"), grades=(3, 3), agree_needed=2)
+    second = judged_round(items=1, name="second", verdicts=("keep", "reject", "reject"))
+
+    both = split_freeze(name="both", recipe={"rounds": [first.name, second.name]}, now=timezone.now())
+    again = split_freeze(
+        name="again",
+        recipe={"rounds": [second.name], "consensus": "majority", "outcome": "rejected"},
+        now=timezone.now(),
+    )
+
+    assert (both.round, both.item_count) == (None, 2)
+    assert again.items.get().entry["judgements"]["outcome"] == "rejected"
+
+
+def test_a_strict_recipe_that_falls_short_is_refused_with_what_is_short():
+    made = judged_round(items=2)
+    recipe = {"targets": {"language": {"en": 5}}, "strict": True}
+
+    with pytest.raises(InvalidInput, match="language en: 2/5"):
+        split_freeze(name="short", round=made, recipe=recipe, now=timezone.now())
+
+    loose = split_freeze(name="short", round=made, recipe={**recipe, "strict": False}, now=timezone.now())
+    assert loose.manifest["shortfalls"] == [{"rule": "language", "value": "en", "wanted": 5, "got": 2}]
+
+
+def test_a_recipe_that_nothing_meets_names_the_items_it_removed():
+    made = judged_round(items=1)
+
+    with pytest.raises(InvalidInput, match=made.items.get().dialogue.uid):
+        split_freeze(name="none", round=made, recipe={"minimum_people": 9}, now=timezone.now())
+
+
+def test_half_a_character_in_a_text_is_told_with_its_dialogue():
+    dialogue = speecheq_dialogue(scenario={"context": "half of a pair: \ud83d"})
+
+    with pytest.raises(InvalidInput, match=f"dialogue {dialogue.uid}") as raised:
+        split_freeze(name="broken", corpus=dialogue.corpus, now=timezone.now())
+
+    assert raised.value.message.encode()
+    assert Split.objects.count() == 0
+
+
+@pytest.mark.parametrize("name", ["half \ud83d", "", "a" * 81])
+def test_a_name_that_is_none_is_refused(name):
+    with pytest.raises(InvalidInput) as raised:
+        split_freeze(name=name, corpus=speecheq_dialogue().corpus, now=timezone.now())
+
+    assert raised.value.field == "name"
+
+
+def test_the_command_reads_a_recipe_from_json_with_its_rounds(capsys, tmp_path):
+    made = judged_round(items=2)
+    recipe = tmp_path / "recipe.json"
+    recipe.write_text(json.dumps({"rounds": [made.name], "minimum_agreement": 0.6}), encoding="utf-8")
+
+    call_command("split_freeze", "exam", "--recipe", str(recipe), "--json")
+
+    frozen = json.loads(capsys.readouterr().out)
+    assert (frozen["items"], frozen["shortfalls"]) == (2, [])
+    assert frozen["agreement"]["measure"] == "alpha_ordinal"
+
+
+def test_freezing_is_constant_in_queries(django_assert_max_num_queries):
+    corpus = CorpusFactory()
+    for _ in range(8):
+        speecheq_dialogue(corpus=corpus)
+
+    with django_assert_max_num_queries(40):
+        split_freeze(name="exam", corpus=corpus, now=timezone.now())

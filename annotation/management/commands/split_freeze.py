@@ -12,15 +12,17 @@ from eqstudio.management.base import StudioCommand
 
 
 class Command(StudioCommand):
-    help = "Freeze a split from a round (what people kept) or from a corpus (what is ready)."
+    help = "Freeze a split from rounds (what people kept) or from a corpus (what is ready)."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("name")
-        source = parser.add_mutually_exclusive_group(required=True)
-        source.add_argument("--round")
-        source.add_argument("--corpus")
-        parser.add_argument("--recipe", type=Path, help="a TOML file: outcome, minimum_people, language, size ...")
+        source = parser.add_mutually_exclusive_group()
+        source.add_argument("--round", help="goes before the rounds that the recipe names")
+        source.add_argument("--corpus", help="goes before the corpus that the recipe names")
+        parser.add_argument(
+            "--recipe", type=Path, help="a TOML or JSON file: rounds, outcome, minimum_people, size ..."
+        )
 
     def run(self, **options: Any) -> dict[str, Any]:
         split = split_freeze(
@@ -38,16 +40,23 @@ class Command(StudioCommand):
             "benchmark": split.benchmark,
             "items": split.item_count,
             "manifest_hash": split.manifest_hash,
+            "canary": split.canary,
+            "agreement": split.manifest["agreement"],
+            "shortfalls": split.manifest["shortfalls"],
         }
 
     def report(self, result: dict[str, Any]) -> None:
         self.stdout.write(f"Frozen {result['split']}: {result['items']} items, manifest {result['manifest_hash']}")
+        for short in result["shortfalls"]:
+            rule = f"{short['rule']} {short['value']}".strip()
+            self.stdout.write(f"  short of {rule}: {short['got']:g} of {short['wanted']:g}")
 
 
 def _recipe(path: Path | None) -> Recipe:
     if path is None:
         return Recipe()
     try:
-        return Recipe.from_toml(path.read_text(encoding="utf-8-sig"))
+        text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidInput(f"The recipe {path} cannot be read: {error}.", field="recipe") from error
+    return Recipe.from_json(text) if path.suffix.lower() == ".json" else Recipe.from_toml(text)

@@ -1,0 +1,98 @@
+"""The part of an audit that asks people and meters: shortcuts, words alone, the ceiling of labels, judges who also answered."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import OuterRef, Subquery
+from scipy.stats import binomtest
+
+from annotation.domain.ceiling import ceiling
+from annotation.domain.curation import Recipe
+from annotation.models import Split
+from annotation.selectors.judgements import live_judgements
+from annotation.selectors.split_agreement import said_agreement
+from annotation.selectors.split_judgements import Said, said_of
+from annotation.selectors.splits import split_rounds
+from eqstudio.estimates import Estimate
+from eqstudio.models import User
+from generation.domain.shortcuts import WARN_ABOVE
+from generation.models import Dialogue, QcReport
+from generation.selectors import shortcuts_found
+from generation.selectors.writing import TEXT_LEAK
+
+
+def shortcut_rows(*, split: Split) -> list[dict[str, Any]]:
+    """The guard's rules, as respondents, over the clips as they were made. ``cue`` is the choice that does better."""
+    dialogues = Dialogue.objects.filter(split_items__split=split)
+    return [
+        {
+            "cue": rule.direction,
+            "measure": rule.cue,
+            "pairs": found.guard.pairs,
+            "accuracy": rule.accuracy.as_dict(),
+            "warns": rule.warns,
+        }
+        for found in shortcuts_found(dialogues=dialogues)
+        for rule in found.guard.rules
+        if found.guard.pairs
+    ]
+
+
+def text_solvability(*, split: Split) -> dict[str, Any]:
+    """How often a judge that reads only the words was right, over the last check of each item it read."""
+    last = (
+        QcReport.objects.filter(dialogue=OuterRef("dialogue"), check_name=TEXT_LEAK).order_by("-run").values("run")[:1]
+    )
+    reports = QcReport.objects.filter(
+        dialogue__split_items__split=split, check_name=TEXT_LEAK, run=Subquery(last)
+    ).values_list("detail", flat=True)
+    right = asked = read = 0
+    for detail in reports.iterator():
+        read += "asked" in detail
+        right += detail.get("right", 0)
+        asked += detail.get("asked", 0)
+    if not asked:
+        found = Estimate.undefined("no text judge has read these items")
+    else:
+        interval = binomtest(right, asked).proportion_ci(method="wilson")
+        found = Estimate(right / asked, float(interval.low), float(interval.high), asked)
+    return {
+        "accuracy": found.as_dict(),
+        "items": read,
+        "warns": found.value is not None and found.value > WARN_ABOVE,
+    }
+
+
+def _said(split: Split) -> list[tuple[int, Said]]:
+    rounds = split_rounds(split=split)
+    if not rounds:
+        return []
+    return list(said_of(rounds=rounds, keys=list(split.items.values_list("dialogue_id", flat=True))))
+
+
+def split_verdict_agreement(*, split: Split) -> dict[str, Any]:
+    """The measure of the split's recipe over its items, as judgements stand now."""
+    recipe = Recipe(agreement_measure=split.recipe.get("agreement_measure", Recipe.agreement_measure))
+    return said_agreement(_said(split), recipe).as_dict()
+
+
+def label_ceiling(*, split: Split) -> dict[str, Estimate]:
+    """How often one person gives the grade, or the verdict, that most of the others give."""
+    said = _said(split)
+    return {
+        "grade": ceiling([list(one.values.values()) for _key, one in said]),
+        "verdict": ceiling([[one.verdicts] for _key, one in said]),
+    }
+
+
+def judges_who_answered(*, split: Split) -> dict[str, Any]:
+    """People whose judgements count for items of this split and who also sat an exam on any split with one of them.
+
+    The exam hangs its respondents on the person, so nothing of it has to be known here.
+    """
+    items = split.items.values("dialogue_id")
+    rounds = split_rounds(split=split)
+    judges = live_judgements().filter(item__round__in=rounds, item__dialogue_id__in=items).values("annotator_id")
+    found = User.objects.filter(pk__in=judges, respondents__study__split__items__dialogue_id__in=items).distinct()
+    return {"people": found.count(), "uids": sorted(found.values_list("uid", flat=True)[:20])}

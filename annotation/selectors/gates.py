@@ -1,0 +1,123 @@
+"""The gates of a release: how each stands, why, and who let a shut one pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from annotation.domain.curation import Recipe
+from annotation.models import Release, Split, SplitAudit, Waiver
+from annotation.words_curation import MEASURE_LABELS
+from eqstudio.estimates import Estimate
+from eqstudio.templatetags.studio import figure
+from generation.models import Corpus, Dialogue
+
+GATES = ("agreement", "audit", "licence", "consent")
+_NAMED = 10
+_PEOPLE_SPEAK = (Dialogue.Source.RECORDED, Dialogue.Source.IMPORTED)
+
+
+@dataclass(frozen=True)
+class Gate:
+    """``open`` by itself, or shut for the reason ``why``; ``waiver`` is an admin's word that it does not matter."""
+
+    name: str
+    open: bool
+    why: str
+    waiver: Waiver | None = None
+
+    @property
+    def passes(self) -> bool:
+        return self.open or self.waiver is not None
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "gate": self.name,
+            "open": self.open,
+            "why": self.why,
+            "waived": self.waiver.reason if self.waiver else "",
+        }
+
+
+def split_gates(*, split: Split) -> list[Gate]:
+    """Every gate of a split, in order. A handful of queries."""
+    waivers = {waiver.gate: waiver for waiver in split.waivers.select_related("waived_by")}
+    judged = {
+        "agreement": _agreement(split),
+        "audit": _audit(split),
+        "licence": _licence(split),
+        "consent": _consent(split),
+    }
+    return [Gate(name, *judged[name], waivers.get(name)) for name in GATES]
+
+
+def _agreement(split: Split) -> tuple[bool, str]:
+    found = split.manifest.get("agreement") or {}
+    recipe = Recipe.from_dict({key: value for key, value in split.recipe.items() if key in Recipe().as_dict()})
+    if "estimate" not in found:
+        return False, _("Its agreement was not kept when it was frozen. Freeze it again.")
+    estimate = Estimate(**found["estimate"])
+    told = {
+        "measure": MEASURE_LABELS.get(found["measure"], found["measure"]),
+        "figure": figure(estimate),
+        "floor": f"{recipe.agreement_at_least:g}",
+    }
+    if estimate.value is None:
+        return False, _("Agreement is not known: %(figure)s.") % told
+    reached = estimate.lo if recipe.agreement_whole else estimate.value
+    if reached is not None and reached >= recipe.agreement_at_least:
+        return True, _("%(measure)s is %(figure)s, at least %(floor)s.") % told
+    return False, _("%(measure)s is %(figure)s, and %(floor)s is asked for.") % told
+
+
+def _audit(split: Split) -> tuple[bool, str]:
+    latest = split.audits.filter(state=SplitAudit.State.DONE).first()
+    if latest is None:
+        return False, _("It was not audited yet.")
+    shut_by = latest.report.get("summary", {}).get("shut_by", [])
+    if not shut_by:
+        return True, _("The latest audit found nothing that gives the key away or is there twice.")
+    return False, _("The latest audit found: %(found)s.") % {"found": ", ".join(shut_by)}
+
+
+def _licence(split: Split) -> tuple[bool, str]:
+    corpora = Corpus.objects.filter(dialogues__split_items__split=split).distinct()
+    without = sorted(corpora.filter(licence="").values_list("name", flat=True))
+    if without:
+        return False, _("These corpora have no licence: %(names)s.") % {"names": ", ".join(without)}
+    named = sorted(set(corpora.values_list("licence", flat=True)))
+    return True, _("Licensed under: %(names)s.") % {"names": ", ".join(named)}
+
+
+def _consent(split: Split) -> tuple[bool, str]:
+    """Recorded and imported items have to say, in ``extras.consent``, that those who speak agreed."""
+    missing = list(_without_consent(split))
+    if not missing:
+        return True, _("Nobody's voice is in it without a word of consent.")
+    named = ", ".join(missing[:_NAMED])
+    return False, _(
+        "%(count)d items were recorded or imported and do not say that their speakers agreed: %(named)s."
+    ) % {
+        "count": len(missing),
+        "named": named,
+    }
+
+
+def _without_consent(split: Split) -> Iterator[str]:
+    rows = Dialogue.objects.filter(split_items__split=split, source__in=_PEOPLE_SPEAK).order_by("split_items__position")
+    for uid, extras in rows.values_list("uid", "extras").iterator():
+        if not (isinstance(extras, dict) and extras.get("consent")):
+            yield uid
+
+
+def latest_release(*, split: Split) -> Release | None:
+    return split.releases.select_related("released_by").first()
+
+
+def is_public(*, split: Split) -> bool:
+    """Whether anybody may read its page: not before somebody said so."""
+    latest = latest_release(split=split)
+    return latest is not None and latest.public
