@@ -1,6 +1,6 @@
-"""The formats a split leaves in."""
+"""The formats a split leaves in. A new one is one new file and one line here."""
 
-from annotation.exporters.base import Exporter
+from annotation.exporters.base import Exporter, Options
 from eqstudio.registry import Registry
 
 exporters: Registry[Exporter] = Registry(
@@ -10,4 +10,4 @@ exporters: Registry[Exporter] = Registry(
     },
 )
 
-__all__ = ["Exporter", "exporters"]
+__all__ = ["Exporter", "Options", "exporters"]

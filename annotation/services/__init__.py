@@ -7,7 +7,8 @@ from annotation.services.assignments import (
     assignments_expire,
     draft_save,
 )
-from annotation.services.exports import export_request, export_write, exports_due, split_export
+from annotation.services.export_jobs import export_request, export_retry, export_write, exports_due
+from annotation.services.exports import split_export
 from annotation.services.imports import ratings_import
 from annotation.services.items import item_adjudicate, item_close
 from annotation.services.judgements import grade_submit, judgement_retract
@@ -21,6 +22,7 @@ __all__ = [
     "assignments_expire",
     "draft_save",
     "export_request",
+    "export_retry",
     "export_write",
     "exports_due",
     "grade_submit",

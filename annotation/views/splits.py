@@ -23,7 +23,7 @@ from annotation.models import Export, Split
 from annotation.selectors import export_for, split_audit, split_for
 from annotation.selectors.preview import split_preview
 from annotation.services import export_request, split_freeze
-from annotation.services.exports import export_key
+from annotation.services.export_jobs import export_key
 from annotation.tasks import export_run
 from eqstudio.errors import Conflict, InvalidInput, NotFound, StudioError
 from eqstudio.estimates import Estimate

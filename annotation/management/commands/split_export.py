@@ -2,6 +2,7 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
+from annotation.exporters import Options
 from annotation.selectors import split_named
 from annotation.services import split_export
 from eqstudio.management.base import StudioCommand
@@ -15,9 +16,17 @@ class Command(StudioCommand):
         parser.add_argument("split", help="name (its latest version) or name-v2")
         parser.add_argument("--format", default="huggingface")
         parser.add_argument("--output", type=Path, required=True)
+        parser.add_argument("--resume", action="store_true", help="go on where an export into this folder was cut off")
+        parser.add_argument("--bom", action="store_true", help="begin tables with a byte order mark, for spreadsheets")
 
     def run(self, **options: Any) -> dict[str, Any]:
-        return split_export(split=split_named(options["split"]), format=options["format"], output=options["output"])
+        return split_export(
+            split=split_named(options["split"]),
+            format=options["format"],
+            output=options["output"],
+            resume=options["resume"],
+            options=Options(bom=options["bom"]),
+        )
 
     def report(self, result: dict[str, Any]) -> None:
         size = sum(file["size"] for file in result["files"]) / 1e6
