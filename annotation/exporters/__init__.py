@@ -6,7 +6,11 @@ from eqstudio.registry import Registry
 exporters: Registry[Exporter] = Registry(
     "export format",
     {
+        "csv": "annotation.exporters.table:CsvExporter",
+        "emodialogue": "annotation.exporters.emodialogue:EmoDialogueExporter",
         "huggingface": "annotation.exporters.huggingface:HuggingFaceExporter",
+        "jsonl": "annotation.exporters.jsonl:JsonLinesExporter",
+        "speecheq": "annotation.exporters.speecheq:SpeechEQExporter",
     },
 )
 

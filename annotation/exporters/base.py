@@ -60,7 +60,9 @@ class Exporter(ABC):
         """InvalidInput when this split cannot leave in this format at all."""
         if self.benchmark and split.benchmark != self.benchmark:
             raise InvalidInput(
-                _("%(split)s is a split of %(found)s; the format %(format)s holds %(wanted)s only. Choose another format.")
+                _(
+                    "%(split)s is a split of %(found)s; the format %(format)s holds %(wanted)s only. Choose another format."
+                )
                 % {"split": split, "found": split.benchmark, "format": self.alias, "wanted": self.benchmark},
                 field="format",
             )

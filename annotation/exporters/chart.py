@@ -14,8 +14,7 @@ def bars_svg(title: str, rows: Sequence[tuple[str, int]]) -> str:
     height = HEAD + len(rows) * (BAR + GAP) + GAP
     width = LABEL + WIDE + 70
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
-        f'role="img" font-family="sans-serif" font-size="12">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" font-family="sans-serif">',
         f"<title>{escape(title)}</title>",
         f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
         f'<text x="8" y="20" font-size="14" fill="#1b1f24">{escape(title)}</text>',
@@ -24,8 +23,8 @@ def bars_svg(title: str, rows: Sequence[tuple[str, int]]) -> str:
         top = HEAD + place * (BAR + GAP)
         long = round(WIDE * number / most, 1)
         parts += [
-            f'<text x="{LABEL - 8}" y="{top + 13}" text-anchor="end" fill="#1b1f24">{escape(label)}</text>',
+            f'<text x="{LABEL - 8}" y="{top + 13}" text-anchor="end" font-size="12" fill="#1b1f24">{escape(label)}</text>',
             f'<rect x="{LABEL}" y="{top}" width="{long}" height="{BAR}" fill="#3b6ea8"/>',
-            f'<text x="{LABEL + long + 6}" y="{top + 13}" fill="#1b1f24">{number}</text>',
+            f'<text x="{LABEL + long + 6}" y="{top + 13}" font-size="12" fill="#1b1f24">{number}</text>',
         ]
     return "\n".join([*parts, "</svg>"]) + "\n"

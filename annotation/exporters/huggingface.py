@@ -16,7 +16,7 @@ from annotation.exporters.rows import Place, split_places, split_records
 
 SHARD_BYTES = 256 * 1024 * 1024
 GROUP_ITEMS = 64
-GROUP_BYTES = 4 * 1024 * 1024
+GROUP_BYTES = 1024 * 1024
 """A row group holds no more than this, and so does memory, a few times over."""
 
 _TEXT = pa.string()

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from annotation.domain.anonymity import K, Anonymity, anonymity
+from annotation.domain.anonymity import Anonymity, K, anonymity
 from annotation.exporters.rows import Names
 from annotation.exporters.sink import Sink
 from annotation.models import Grade, Judgement, Split

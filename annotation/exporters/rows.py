@@ -74,7 +74,9 @@ def split_places(split: Split) -> dict[str, list[Place]]:
 
 def split_records(split: Split, places: Sequence[Place] | None = None) -> Iterator[dict[str, Any]]:
     """The items in order, each as one row without its audio. InvalidInput names an item whose text is no text."""
-    wanted = iter(places if places is not None else [place for found in split_places(split).values() for place in found])
+    wanted = iter(
+        places if places is not None else [place for found in split_places(split).values() for place in found]
+    )
     names = Names(split)
     while chunk := [place.pk for place in islice(wanted, CHUNK)]:
         yield from _chunk(split, chunk, names)

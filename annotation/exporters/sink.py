@@ -10,12 +10,11 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import json
-import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, NamedTuple, Self
 
 from django.utils.translation import gettext as _
 
@@ -89,7 +88,7 @@ class Sink:
             _lock(lock, folder)
             shutil.rmtree(folder)
 
-    def __enter__(self) -> Sink:
+    def __enter__(self) -> Self:
         """Begin or continue. Conflict while another process writes here, InvalidInput when this is another export's."""
         own = self.folder / OWN
         own.mkdir(parents=True, exist_ok=True)
@@ -197,7 +196,7 @@ class Sink:
         shutil.rmtree(self.folder / OWN)
         if output.exists():
             output.rmdir()
-        os.replace(self.folder, output)
+        self.folder.replace(output)
 
 
 def _lock(handle: IO[str], folder: Path) -> None:

@@ -7,22 +7,23 @@ manifest names under "hashed", as JSON with sorted keys and without spaces, the 
 import hashlib
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
 
 
-def spelled(document):
+def spelled(document: object) -> bytes:
     return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
 
 
-def manifest_hash(manifest):
+def manifest_hash(manifest: dict) -> str:
     items = [{name: item[name] for name in manifest["hashed"]["item"]} for item in manifest["items"]]
     stable = {name: manifest[name] for name in manifest["hashed"]["manifest"]}
     return hashlib.sha256(spelled({**stable, "items": sorted(items, key=spelled)})).hexdigest()
 
 
-def file_hash(path):
+def file_hash(path: Path) -> str:
     with path.open("rb") as handle:
         found = hashlib.sha256()
         while block := handle.read(1024 * 1024):
@@ -30,7 +31,7 @@ def file_hash(path):
     return found.hexdigest()
 
 
-def problems():
+def problems() -> Iterator[str]:
     named = set()
     for line in (FOLDER / "SHA256SUMS").read_text(encoding="utf-8").splitlines():
         expected, _, name = line.partition("  ")

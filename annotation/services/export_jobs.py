@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import zipfile
 from contextlib import suppress
@@ -145,7 +144,7 @@ def _store(folder: Path, packed: Path, key: str) -> int:
             return size
         partial = final.with_name(f".{final.name}.partial")  # another file system
         shutil.copyfile(packed, partial)
-        os.replace(partial, final)
+        partial.replace(final)
         return size
     default_storage.delete(key)
     with packed.open("rb") as handle:

@@ -7,8 +7,6 @@ import unicodedata
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-import pypinyin
-
 from generation.domain.numerals import numbers_in_figures
 
 if TYPE_CHECKING:
@@ -47,6 +45,8 @@ def sound_letters(text: str, language: str) -> str:
     plain = normalise(text, language)
     if language != "zh":
         return plain.replace(" ", "")
+    import pypinyin  # noqa: PLC0415 -- slow import, 45 MB
+
     return "".join(pypinyin.lazy_pinyin(plain.translate(_DIGIT_NAMES)))
 
 

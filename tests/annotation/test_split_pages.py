@@ -117,7 +117,7 @@ def test_an_unknown_export_format_is_refused_with_those_there_are(client, split,
     answer = client.post(reverse("split_export", args=[split.uid]), {"format": "odd"})
 
     assert answer.status_code == 400
-    assert "Known: huggingface" in answer.content.decode()
+    assert "Known: croissant, csv" in answer.content.decode()
     assert Export.objects.count() == 0
 
 
