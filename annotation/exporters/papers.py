@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from importlib.resources import files
 from typing import Any
 
 from annotation.domain.manifest import HASHED, ITEM_HASHED
-from annotation.exporters.base import Exporter
+from annotation.exporters.base import Exporter, shipped
 from annotation.exporters.card import card_text, chart_svg
 from annotation.exporters.judgements import judgements_write
 from annotation.exporters.sink import Sink
@@ -21,7 +20,7 @@ def papers_write(split: Split, exporter: Exporter, sink: Sink) -> None:
         with sink.file("manifest.json") as handle:
             for line in manifest_lines(split):
                 handle.write(line.encode())
-    sink.put("verify.py", files("annotation.exporters").joinpath("verify_script.py").read_bytes())
+    sink.put("verify.py", shipped("verify.py"))
     judgements_write(split, sink)
     sink.put("chart.svg", chart_svg(split).encode())
     sink.put("README.md", card_text(split, exporter).encode())
