@@ -9,6 +9,7 @@ from annotation.services.assignments import (
 )
 from annotation.services.export_jobs import export_request, export_retry, export_write, exports_due
 from annotation.services.exports import split_export
+from annotation.services.hub_push import export_push
 from annotation.services.imports import ratings_import
 from annotation.services.items import item_adjudicate, item_close
 from annotation.services.judgements import grade_submit, judgement_retract
@@ -21,6 +22,7 @@ __all__ = [
     "assignment_release",
     "assignments_expire",
     "draft_save",
+    "export_push",
     "export_request",
     "export_retry",
     "export_write",

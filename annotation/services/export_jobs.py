@@ -18,9 +18,11 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotation.exporters import Options, exporters
+from annotation.exporters.base import Progress
 from annotation.exporters.sink import files_in
 from annotation.models import Export, Split
 from annotation.services.exports import split_export
+from annotation.services.hub_push import export_push, push_check
 from eqstudio.blobs import StorageFull
 from eqstudio.errors import Conflict, StudioError
 from eqstudio.events import event_record
@@ -44,14 +46,31 @@ def export_request(
     split: Split,
     format: str,  # noqa: A002 -- the word of the command line
     options: Options | None = None,
+    repository: str = "",
+    token_env: str = "",
+    private: bool = True,
     actor: User | None = None,
 ) -> Export:
-    """Ask for an export in the background; one Event. The task that writes it is enqueued by whoever calls."""
+    """Ask for an export in the background, also to a hub if a ``repository`` is named; one Event.
+
+    The task that writes it is enqueued by whoever calls. InvalidInput when the split has no such form or the repository or
+    the variable of its token is misnamed.
+    """
     exporters.get(format)().check(split)
+    if repository:
+        push_check(repository=repository, token_env=token_env)
     export = Export.objects.create(
-        split=split, format=format, options=(options or Options()).as_dict(), created_by=actor
+        split=split,
+        format=format,
+        options=(options or Options()).as_dict(),
+        repository=repository,
+        token_env=token_env if repository else "",
+        private=private,
+        created_by=actor,
     )
-    event_record(actor=actor, verb="asked for export", entity=split, format=format, export=export.uid)
+    event_record(
+        actor=actor, verb="asked for export", entity=split, format=format, export=export.uid, repository=repository
+    )
     return export
 
 
@@ -89,13 +108,13 @@ def export_write(*, export_id: int, now: datetime) -> Export:
             raise _StepOver
 
     try:
-        told = _write_zip(export, progress)
+        told = _write(export, progress)
     except _StepOver:
         ending: dict[str, Any] = {"state": State.WAITING}
     except StudioError as error:
         ending = {"state": State.FAILED, "error": error.message}
     else:
-        ending = {"state": State.DONE, "error": "", "size": told}
+        ending = {"state": State.DONE, "error": "", **told}
     Export.objects.filter(pk=export_id).update(lease_until=None, **ending)
     export.refresh_from_db()
     return export
@@ -106,16 +125,25 @@ def export_key(export: Export) -> str:
     return f"exports/{export.uid}.zip"
 
 
-def _write_zip(export: Export, progress: Any) -> int:
-    """Write the folder, pack it, store it, clear up; the size of the zip in bytes."""
+def _write(export: Export, progress: Progress) -> dict[str, Any]:
+    """Write the folder, send it to the hub if asked, pack it, store it, clear up; what there is to remember of it."""
     work = Path(settings.DATA_DIR) / "exports" / export.uid
     folder = work / str(export.split)
+    pushed: dict[str, Any] = {}
     try:
         if not folder.exists():
             work.mkdir(parents=True, exist_ok=True)
             options = Options.from_dict(export.options)
             split_export(
                 split=export.split, format=export.format, output=folder, resume=True, options=options, progress=progress
+            )
+        if export.repository:
+            pushed = export_push(
+                folder=folder,
+                repository=export.repository,
+                token_env=export.token_env,
+                private=export.private,
+                progress=lambda: progress(export.split.item_count),
             )
         size = _store(folder, work / "packed.zip", export_key(export))
     except OSError as error:
@@ -124,7 +152,7 @@ def _write_zip(export: Export, progress: Any) -> int:
             % {"error": error.strerror or error}
         ) from error
     shutil.rmtree(work, ignore_errors=True)
-    return size
+    return {"size": size, "pushed": pushed}
 
 
 def _store(folder: Path, packed: Path, key: str) -> int:

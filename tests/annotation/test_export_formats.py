@@ -40,6 +40,10 @@ ANY = [(name, made) for name in ("csv", "huggingface", "jsonl") for made in MAKE
 ODD = "=SUM(A1:A9)\n\"quoted\", 'and' — 你好 \U0001f642"
 
 
+def told_json(document):
+    return json.dumps(document, sort_keys=True)
+
+
 def told(dialogue):
     """Everything about a dialogue that is not an id of this studio."""
     fields = ("external_id", "benchmark", "category", "language", "source", "valence", "title", "scenario", "extras")
@@ -48,8 +52,7 @@ def told(dialogue):
         (
             (turn.position, turn.role, turn.speaker, turn.speaker_name, turn.gender, turn.voice),
             sorted(
-                (v.label, v.text, v.tone, json.dumps(v.delivery, sort_keys=True), v.intended_grade or 0, v.rationale)
-                + (v.clip.sha256,)
+                (v.label, v.text, v.tone, told_json(v.delivery), v.intended_grade or 0, v.rationale, v.clip.sha256)
                 for v in turn.variants.all()
             ),
         )
@@ -140,7 +143,7 @@ def test_judgements_come_in_again_as_ratings(tmp_path):
     rows = ImportedRating.objects.filter(round=Round.objects.get(name="again"))
     verdicts = rows.filter(dimension="verdict")
     live = live_judgements(round=made)
-    names = {rater for rater in verdicts.values_list("rater", flat=True)}
+    names = set(verdicts.values_list("rater", flat=True))
     there = sorted((item, verdict) for item, verdict in live.values_list("item__dialogue__uid", "verdict"))
     assert sorted(verdicts.values_list("item", "value")) == there
     assert (len(names), rows.filter(dimension="grade").count()) == (3, 3 * 3 * 4)

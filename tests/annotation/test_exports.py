@@ -132,7 +132,7 @@ def test_every_benchmark_is_exported(tmp_path):
 
 
 def test_an_unknown_format_names_those_there_are(split, tmp_path):
-    with pytest.raises(UnknownAlias, match="Known: .*huggingface"):
+    with pytest.raises(UnknownAlias, match=r"Known: .*huggingface"):
         split_export(split=split, format="hugingface", output=tmp_path / "out")
 
 
