@@ -104,10 +104,12 @@ One row is one dialogue; `turns` holds its lines, each with its variants and the
             shards = list(_shards(places))
             for number, shard in enumerate(shards):
                 name = f"data/{side}-{number:05d}-of-{len(shards):05d}.parquet"
-                if not work.sink.has(name):
+                there = work.sink.has(name)
+                if not there:
                     self._shard(work, name, shard, done)
                 done += len(shard)
-                work.progress(done)
+                if not there:
+                    work.progress(done)
 
     def _shard(self, work: Work, name: str, places: list[Place], done: int) -> None:
         columns = schema()
