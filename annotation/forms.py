@@ -8,7 +8,6 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from annotation.domain.curation import Recipe
-from annotation.exporters import exporters
 from annotation.models import Judgement, Round
 from eqstudio.benchmarks import benchmarks
 from generation.models import LANGUAGES, Corpus, Dialogue
@@ -136,7 +135,3 @@ class SplitForm(forms.Form):
             size=data["size"] or 0,
             per_category=data["per_category"] or 0,
         )
-
-
-class ExportForm(forms.Form):
-    format = forms.ChoiceField(label=_("Format"), choices=exporters.choices)

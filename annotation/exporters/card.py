@@ -15,6 +15,7 @@ from annotation.exporters.base import Exporter
 from annotation.exporters.chart import bars_svg
 from annotation.models import Split
 from annotation.selectors import round_agreement
+from annotation.selectors.frozen import manifest_head, split_rounds
 from eqstudio.benchmarks import benchmark_get
 from eqstudio.estimates import Estimate
 from eqstudio.templatetags.studio import figure
@@ -85,7 +86,7 @@ def _front_matter(split: Split, exporter: Exporter) -> DatasetCardData:
 def _summary(split: Split) -> str:
     benchmark = benchmark_get(split.benchmark)
     return (
-        f"{split.item_count} spoken dialogues for {benchmark.title} (version {split.manifest['benchmark_version']}), "
+        f"{split.item_count} spoken dialogues for {benchmark.title} (version {manifest_head(split=split)['benchmark_version']}), "
         f"frozen on {split.frozen_at:%Y-%m-%d}. A dialogue has lines in order and, for each line, "
         f"its variants with their audio as it was made or recorded.\n\n![Dialogues by category](chart.svg)\n\nManifest hash: `{split.manifest_hash}`\n"
     )
@@ -110,23 +111,28 @@ def _statistics(split: Split) -> str:
 
 
 def _agreement(split: Split) -> str:
-    if split.round is None:
+    rounds = split_rounds(split=split)
+    if not rounds:
         return "## Agreement\n\nThis split was frozen from a corpus; nobody's judgement chose its items.\n"
-    rows = []
-    for label, outcome in (("all judged items", ""), ("items in the split", split.recipe.get("outcome", "kept"))):
-        for group in round_agreement(round=split.round, outcome=outcome, names=SHOWN):
-            rows += [
-                (group["dimension"], label, name, figure(Estimate(**found)))
-                for name, found in group["estimates"].items()
-                if found["value"] is not None
-            ]
-    rule = f"{split.round.people_per_item} people per item, {split.round.agree_needed} had to agree."
-    table = _table(("question", "over", "coefficient", "value (95 % interval), n"), rows)
-    return f"## Agreement\n\n{rule} Intervals are from a bootstrap that draws whole dialogues.\n\n{table}"
+    outcomes = (("all judged items", ""), ("items in the split", split.recipe.get("outcome", "kept")))
+    rows = [
+        (round_.name, group["dimension"], label, name, figure(Estimate(**found)))
+        for round_ in rounds
+        for label, outcome in outcomes
+        for group in round_agreement(round=round_, outcome=outcome, names=SHOWN)
+        for name, found in group["estimates"].items()
+        if found["value"] is not None
+    ]
+    rules = (
+        f"{each.name}: {each.people_per_item} people per item, {each.agree_needed} had to agree." for each in rounds
+    )
+    table = _table(("round", "question", "over", "coefficient", "value (95 % interval), n"), rows)
+    how = "Intervals are from a bootstrap that draws whole dialogues."
+    return f"## Agreement\n\n{' '.join(rules)} {how}\n\n{table}"
 
 
 def _judgements(split: Split) -> str:
-    if split.round is None:
+    if not split_rounds(split=split):
         return ""
     return (
         "## Judgements\n\n`judgements/ratings.csv` holds what every person said of every item, under pseudonyms that no other "
@@ -147,7 +153,8 @@ def _recorded(split: Split) -> str:
 
 
 def _provenance(split: Split) -> str:
-    code = split.manifest["code"]
+    head = manifest_head(split=split)
+    code = head["code"]
     calls = ProviderCall.objects.filter(dialogue__split_items__split=split, outcome="ok").order_by()
     made = (
         calls.values_list("kind", "provider", "model")
@@ -158,8 +165,9 @@ def _provenance(split: Split) -> str:
         ("studio", code["version"]),
         ("git revision", code["git"] or "not a checkout"),
         ("Python", code["python"]),
-        ("round", split.round.name if split.round else "none"),
+        ("rounds", ", ".join(each.name for each in split_rounds(split=split)) or "none"),
         ("corpus", split.corpus.name if split.corpus else "none"),
+        *([("canary", head["canary"])] if head.get("canary") else []),
         ("recipe", ", ".join(f"{key}={value}" for key, value in split.recipe.items() if value)),
     ]
     table = _table(("", ""), facts)

@@ -14,11 +14,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from django.db.models import QuerySet
+
 from annotation.domain.anonymity import Anonymity, K, anonymity
 from annotation.exporters.rows import Names
 from annotation.exporters.sink import Sink
 from annotation.models import Grade, Judgement, Split
 from annotation.selectors import live_judgements
+from annotation.selectors.frozen import split_rounds
 from eqstudio.benchmarks import benchmark_get
 from eqstudio.models import User
 
@@ -31,7 +34,7 @@ _LEVELS = {"verdict": "nominal", "reasons": "nominal", "emotion": "nominal"}
 
 def judgements_write(split: Split, sink: Sink) -> None:
     """``judgements/ratings.csv``, ``raters.csv`` and ``codebook.json``; nothing for a split that nobody judged."""
-    if split.round is None:
+    if not split_rounds(split=split):
         return
     names = Names(split)
     people = _people(split, names)
@@ -62,9 +65,15 @@ def _csv_blocks(head: Iterable[str], rows: Iterable[Iterable[Any]]) -> Iterator[
     yield buffer.getvalue().encode()
 
 
+def _live(split: Split) -> QuerySet[Judgement]:
+    """What counts, of the items of the split."""
+    rounds = split_rounds(split=split)
+    return live_judgements().filter(item__round__in=rounds, item__dialogue__split_items__split=split)
+
+
 def _people(split: Split, names: Names) -> list[dict[str, str]]:
     """One row a person, by pseudonym."""
-    live = live_judgements(round=split.round).filter(item__dialogue__split_items__split=split).order_by()
+    live = _live(split).order_by()
     counts = Counter(live.values_list("annotator_id", flat=True).iterator())
     rows = []
     for person in User.objects.filter(pk__in=list(counts)).only("pk", "speaks", "skills"):
@@ -75,11 +84,11 @@ def _people(split: Split, names: Names) -> list[dict[str, str]]:
 
 def _ratings(split: Split, names: Names) -> Iterator[tuple[str, str, str, str, str]]:
     """In the order of the split, and for each item by pseudonym: nothing tells who judged first."""
-    live = live_judgements(round=split.round).filter(item__dialogue__split_items__split=split)
+    live = _live(split)
     here: list[Judgement] = []
     fields = "item__dialogue__uid", "item__dialogue__external_id"
     rows = (
-        live.order_by("item__dialogue__split_items__position")
+        live.order_by("item__dialogue__split_items__position", "item_id")
         .values_list("pk", "item_id", "annotator_id", "verdict", "reasons", "answers", *fields)
         .iterator(chunk_size=_BATCH)
     )

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
 
-from annotation.domain.manifest import HASHED, ITEM_HASHED
 from annotation.exporters.base import Exporter, shipped
 from annotation.exporters.card import card_text, chart_svg
 from annotation.exporters.judgements import judgements_write
 from annotation.exporters.sink import Sink
 from annotation.models import Split
+from annotation.selectors.frozen import manifest_entries, manifest_head
 
 
 def papers_write(split: Split, exporter: Exporter, sink: Sink) -> None:
@@ -27,17 +26,11 @@ def papers_write(split: Split, exporter: Exporter, sink: Sink) -> None:
 
 
 def manifest_lines(split: Split) -> Iterator[str]:
-    """The manifest as JSON, an item a line, with its hash and the names of the fields that the hash covers."""
-    manifest: dict[str, Any] = split.manifest
-    head = {
-        "hash": split.manifest_hash,
-        "hashed": {"manifest": HASHED, "item": ITEM_HASHED},
-        **{name: value for name, value in manifest.items() if name != "items"},
-    }
+    """The manifest as JSON, an item a line."""
     yield "{\n"
-    for name, value in head.items():
+    for name, value in manifest_head(split=split).items():
         yield f"{json.dumps(name)}: {json.dumps(value, ensure_ascii=False)},\n"
     yield '"items": [\n'
-    for number, item in enumerate(manifest["items"]):
-        yield f"{',' if number else ''}{json.dumps(item, ensure_ascii=False)}\n"
+    for number, entry in enumerate(manifest_entries(split=split)):
+        yield f"{',' if number else ''}{json.dumps(entry, ensure_ascii=False)}\n"
     yield "]\n}\n"

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 from django.db.models import Sum
 from django.utils.translation import gettext as _
 
-from annotation.models import Grade, Split, SplitItem
+from annotation.models import Grade, RoundItem, Split, SplitItem
 from annotation.selectors import live_judgements
-from annotation.selectors.pseudonyms import pseudonym
+from annotation.selectors.frozen import pseudonym, split_rounds
 from eqstudio.errors import InvalidInput
 from generation.importers.tables import unstorable
 from generation.models import Turn
@@ -106,9 +106,9 @@ class _Judged:
 
 def _judged(split: Split, dialogues: Sequence[int], names: Names) -> _Judged:
     found = _Judged()
-    if split.round is None:
+    if not (rounds := split_rounds(split=split)):
         return found
-    live = live_judgements(round=split.round).filter(item__dialogue_id__in=dialogues).order_by("pk")
+    live = live_judgements().filter(item__round__in=rounds, item__dialogue_id__in=dialogues).order_by("pk")
     rows = live.values_list("annotator_id", "item__dialogue_id", "verdict", "reasons", "answers")
     for person, dialogue, verdict, reasons, answers in rows:
         said = {"rater": names[person], "verdict": verdict, "reasons": reasons, "answers": told(answers)}
@@ -116,7 +116,7 @@ def _judged(split: Split, dialogues: Sequence[int], names: Names) -> _Judged:
     grades = Grade.objects.filter(judgement__in=live).order_by("judgement_id", "pk")
     for person, variant, value in grades.values_list("judgement__annotator_id", "variant_id", "value"):
         found.grades[variant].append((names[person], value))
-    items = split.round.items.filter(dialogue_id__in=dialogues)
+    items = RoundItem.objects.filter(round__in=rounds, dialogue_id__in=dialogues).order_by("pk")
     found.outcomes = dict(items.values_list("dialogue_id", "outcome"))
     return found
 

@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 from django.contrib import messages
-from django.core.files.storage import default_storage
 from django.core.paginator import Paginator
-from django.db import transaction
-from django.http import FileResponse, HttpRequest, HttpResponse
-from django.http.response import HttpResponseBase
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 
-from annotation.exporters import exporters
-from annotation.forms import ExportForm, SplitForm
-from annotation.models import Export, Split
-from annotation.selectors import export_for, split_audit, split_for
+from annotation.forms import SplitForm
+from annotation.forms_export import ExportForm
+from annotation.models import Split
+from annotation.selectors import split_audit, split_for
 from annotation.selectors.preview import split_preview
-from annotation.services import export_request, split_freeze
-from annotation.services.export_jobs import export_key
-from annotation.tasks import export_run
-from eqstudio.errors import Conflict, InvalidInput, NotFound, StudioError
+from annotation.services import split_freeze
+from annotation.views.exports import exports_context
+from eqstudio.errors import StudioError
 from eqstudio.estimates import Estimate
 from generation.models import LANGUAGES
 from generation.views.guards import curating, person
@@ -122,16 +117,10 @@ def split_page(request: HttpRequest, uid: str) -> HttpResponse:
         .only("uid", "name", "version", "item_count"),
         "page_obj": page,
         "rows": [(item, category_label(item.dialogue.benchmark, item.dialogue.category)) for item in page],
-        "form": ExportForm(),
-        **_exports(found),
+        "export_form": ExportForm(benchmark=found.benchmark),
+        **exports_context(found),
     }
     return render(request, "annotation/split.html", context)
-
-
-def _exports(split: Split) -> dict[str, Any]:
-    exports = list(split.exports.select_related("created_by"))
-    unfinished = any(found.state in (Export.State.WAITING, Export.State.RUNNING) for found in exports)
-    return {"split": split, "exports": exports, "unfinished": unfinished}
 
 
 @require_safe
@@ -143,39 +132,3 @@ def split_audit_part(request: HttpRequest, uid: str) -> HttpResponse:
     shortcuts = [rule_row(row["cue"], Estimate(**row["accuracy"]), warns=row["warns"]) for row in audit["shortcuts"]]
     checks = [{**check, "label": CHECK_LABELS.get(check["name"], check["message"])} for check in audit["checks"]]
     return render(request, "annotation/split_audit.html", {"checks": checks, "shortcuts": shortcuts})
-
-
-@require_safe
-@curating
-def split_exports(request: HttpRequest, uid: str) -> HttpResponse:
-    """The list of exports, fetched again while one is being written."""
-    return render(request, "annotation/split_exports.html", _exports(split_for(person(request), uid)))
-
-
-@require_POST
-@curating
-def split_export(request: HttpRequest, uid: str) -> HttpResponse:
-    """Ask for an export; the worker writes it."""
-    found = split_for(person(request), uid)
-    form = ExportForm(request.POST)
-    if not form.is_valid():
-        known = ", ".join(exporters)
-        raise InvalidInput(_("There is no such format. Known: %(known)s.") % {"known": known}, field="format")
-    with transaction.atomic():
-        export = export_request(split=found, format=form.cleaned_data["format"], actor=person(request))
-        transaction.on_commit(partial(export_run.delay, export.pk), robust=True)
-    messages.success(request, _("The export is being written. It can be downloaded here as soon as it is whole."))
-    return redirect("split", found.uid)
-
-
-@require_safe
-def split_download(request: HttpRequest, uid: str) -> HttpResponseBase:
-    """The zip of a finished export, streamed."""
-    export = export_for(person(request), uid)
-    if export.state != Export.State.DONE:
-        raise Conflict(_("This export is not finished yet. Look at the split's page for how far it is."))
-    try:
-        handle = default_storage.open(export_key(export))
-    except FileNotFoundError as error:
-        raise NotFound(_("The file of this export is gone. Ask for a new one on the split's page.")) from error
-    return FileResponse(handle, as_attachment=True, filename=f"{export.split}-{export.format}.zip")

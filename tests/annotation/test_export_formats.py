@@ -114,13 +114,37 @@ def test_every_format_is_checked_by_the_script_inside(tmp_path, name):
     spoilt = subprocess.run(command, capture_output=True, text=True, check=False)
 
     assert (whole.returncode, whole.stdout) == (0, "whole and unchanged\n")
-    assert manifest["hash"] == split.manifest_hash
+    assert manifest["manifest_hash"] == split.manifest_hash
     assert spoilt.returncode == 1
     assert spoilt.stdout.splitlines() == [
         "missing: chart.svg",
         "changed: manifest.json",
         "the manifest does not give its own hash",
     ]
+
+
+def test_the_script_knows_the_second_format_of_manifests(tmp_path):
+    split_export(split=split_of(items=2), format="csv", output=tmp_path / "out")
+    path = tmp_path / "out" / "manifest.json"
+    manifest = json.loads(path.read_text(encoding="utf-8")) | {"format": 2}
+
+    def spelled(document):
+        return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+
+    hashed = []
+    for item in manifest["items"]:
+        item["valence"] = "négatif"
+        kept = {name: value for name, value in item.items() if name != "uid"}
+        hashed.append(hashlib.sha256(spelled(kept)).hexdigest())
+    head = {name: manifest[name] for name in ("format", "benchmark", "benchmark_version", "recipe")}
+    manifest["manifest_hash"] = hashlib.sha256(spelled({**head, "items": sorted(hashed)})).hexdigest()
+    path.write_text(json.dumps(manifest), encoding="utf-8")
+
+    told = subprocess.run(
+        [sys.executable, "-I", str(tmp_path / "out" / "verify.py")], capture_output=True, text=True, check=False
+    )
+
+    assert told.stdout == "changed: manifest.json\n"
 
 
 @pytest.mark.parametrize("name", sorted(exporters))

@@ -79,7 +79,7 @@ def test_a_row_holds_the_dialogue_its_judgements_and_file_names_without_paths(sp
     assert row["outcome"] == "kept"
     raters = [found["rater"] for found in row["judgements"]]
     assert raters == sorted(raters)
-    assert {name.partition("-")[0] for name in raters} == {"rater"}
+    assert {name.partition("-")[0] for name in raters} == {"judge"}
     assert sorted(critical[0]["graded_by"]) == raters
     assert json.loads(row["scenario"])["title"] == "After work"
 
@@ -94,7 +94,7 @@ def test_the_card_tells_configuration_agreement_limits_and_that_it_is_a_demo(spl
     assert "**Demo data.**" in card
     assert (
         "| grade | all judged items | alpha_ordinal |" in card
-        or "| grade | all judged items | percent_agreement |" in card
+        or "grade | all judged items | percent_agreement |" in card
     )
     assert "## Limitations" in card
     assert split.manifest_hash in card

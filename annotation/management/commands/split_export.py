@@ -49,7 +49,7 @@ class Command(StudioCommand):
         finished = options["output"] / "manifest.json"
         split = split_named(options["split"])
         if options["push"] and options["resume"] and finished.exists():
-            if json.loads(finished.read_text(encoding="utf-8"))["hash"] != split.manifest_hash:
+            if json.loads(finished.read_text(encoding="utf-8"))["manifest_hash"] != split.manifest_hash:
                 raise InvalidInput(f"{options['output']} holds another split than {split}.", field="output")
             return {"split": str(split), "output": str(options["output"]), "items": split.item_count, "files": []}
         return split_export(
