@@ -19,7 +19,4 @@ urlpatterns = [
     path("splits/<str:uid>/public/", releases.publish_split, name="split_publish"),
     path("splits/<str:uid>/withdraw/", releases.withdraw_items, name="split_withdraw"),
     path("released/<str:uid>/", releases.split_public, name="split_public"),
-    path("splits/<str:uid>/exports/", splits.split_exports, name="split_exports"),
-    path("splits/<str:uid>/export/", splits.split_export, name="split_export"),
-    path("exports/<str:uid>/", splits.split_download, name="split_download"),
 ]

@@ -7,6 +7,7 @@ from functools import partial
 from django.db import transaction
 from django.utils import timezone
 
+from annotation.models import Export
 from annotation.services import assignments_expire, audit_make, audits_due, export_write, exports_due
 from eqstudio.jobs import cpu_task, io_task
 
@@ -24,8 +25,10 @@ def annotation_sweep() -> None:
 
 @cpu_task
 def export_run(export_id: int) -> None:
-    """Write one requested export."""
-    export_write(export_id=export_id, now=timezone.now())
+    """Write one requested export, or a step of it; the next step follows."""
+    export = export_write(export_id=export_id, now=timezone.now())
+    if export.state == Export.State.WAITING:
+        transaction.on_commit(partial(export_run.delay, export_id), robust=True)
 
 
 @cpu_task

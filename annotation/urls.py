@@ -10,6 +10,7 @@ urlpatterns = [
     path("", include("annotation.round_urls")),
     path("", include("annotation.agreement_urls")),
     path("", include("annotation.split_urls")),
+    path("", include("annotation.export_urls")),
     path("api/v1/", include(api.urlpatterns)),
     path("api/schema/", api.schema, name="schema"),
     path("api/docs/", api.docs, name="docs"),

@@ -92,5 +92,10 @@ def blob_open(sha256: str) -> Iterator[IO[bytes]]:
 
 
 def blob_read(sha256: str) -> bytes:
+    """All of the stored bytes; FileNotFoundError if they are gone. On a file system without the storage's detours."""
+    storage = default_storage._wrapped  # type: ignore[attr-defined]  # noqa: SLF001 -- no public way
+    if isinstance(storage, FileSystemStorage):
+        with open(f"{storage.location}/{blob_key(sha256)}", "rb", buffering=0) as file:  # noqa: PTH123 -- 80,000 times
+            return file.read()
     with blob_open(sha256) as handle:
         return handle.read()

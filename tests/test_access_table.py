@@ -156,6 +156,7 @@ TABLE = {
     "split_exports": get(CURATE, "split"),
     "split_export": post(CURATE, "split"),
     "split_download": get(CURATE, "export"),
+    "export_again": post(CURATE, "export"),
     "api_rounds": get({**SIGNED_IN, **API}),
     "api_round_next": post({**ANNOTATE, **API}, "round"),
     "api_round_agreement": get({**CURATE, **API}, "round"),

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from itertools import islice
-from pathlib import Path
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from django.db.models import Sum
 
-from annotation.exporters.base import Exporter, Progress, checksums_write
-from annotation.exporters.card import card_write
-from annotation.exporters.rows import Judged, dialogue_row, judged_of
-from annotation.models import Split, SplitItem
+from annotation.exporters.base import Exporter, Work
+from annotation.exporters.clips import Loaded, ahead, clips_load
+from annotation.exporters.rows import Place, split_places, split_records
 
 SHARD_BYTES = 256 * 1024 * 1024
-CHUNK = 8
-"""Dialogues in memory at once, and in one row group."""
+GROUP_ITEMS = 64
+GROUP_BYTES = 1024 * 1024
+"""A row group holds no more than this, and so does memory, a few times over."""
 
 _TEXT = pa.string()
 _AUDIO = pa.struct([("bytes", pa.binary()), ("path", _TEXT)])
@@ -29,13 +27,16 @@ _VARIANT = pa.struct(
         ("label", _TEXT),
         ("text", _TEXT),
         ("tone", _TEXT),
+        ("delivery", _TEXT),
         ("intended_grade", pa.int32()),
+        ("rationale", _TEXT),
         ("audio", _AUDIO),
         ("sha256", _TEXT),
         ("duration", pa.float64()),
         ("loudness", pa.float64()),
         ("pitch", pa.float64()),
         ("grades", pa.list_(pa.int32())),
+        ("graded_by", pa.list_(_TEXT)),
         ("median_grade", pa.float64()),
     ]
 )
@@ -46,10 +47,11 @@ _TURN = pa.struct(
         ("speaker", _TEXT),
         ("speaker_name", _TEXT),
         ("gender", _TEXT),
+        ("voice", _TEXT),
         ("variants", pa.list_(_VARIANT)),
     ]
 )
-_JUDGEMENT = pa.struct([("rater", _TEXT), ("verdict", _TEXT), ("reasons", pa.list_(_TEXT))])
+_JUDGEMENT = pa.struct([("rater", _TEXT), ("verdict", _TEXT), ("reasons", pa.list_(_TEXT)), ("answers", _TEXT)])
 COLUMNS = pa.schema(
     [
         *((name, _TEXT) for name in ("dialogue_id", "external_id", "benchmark", "category", "language", "source")),
@@ -77,44 +79,89 @@ def schema() -> pa.Schema:
     return COLUMNS.with_metadata({"huggingface": json.dumps({"info": {"features": features}})})
 
 
+def writer_options(columns: pa.Schema) -> dict[str, Any]:
+    """How pyarrow writes: sounds as they are (no dictionary or statistics of them), text packed."""
+    return {"schema": columns, "compression": "zstd", "use_dictionary": False, "write_statistics": False}
+
+
 class HuggingFaceExporter(Exporter):
     alias = "huggingface"
+    opening = """\
+```python
+from datasets import load_dataset
 
-    def write(self, *, split: Split, folder: Path, progress: Progress) -> None:
-        data = folder / "data"
-        data.mkdir()
-        judged = judged_of(split)
+dataset = load_dataset("path/to/this/folder", split="test")
+```
+
+One row is one dialogue; `turns` holds its lines, each with its variants and their original audio."""
+
+    def data_files(self, sides: list[str]) -> dict[str, str]:
+        return {side: f"data/{side}-*.parquet" for side in sides}
+
+    def write(self, work: Work) -> None:
         done = 0
-        for side, shards in _plan(split).items():
-            for number, items in enumerate(shards):
-                path = data / f"{side}-{number:05d}-of-{len(shards):05d}.parquet"
-                with pq.ParquetWriter(path, schema(), compression="zstd") as writer:
-                    for rows in _chunks(items, judged):
-                        writer.write_table(pa.Table.from_pylist(rows, schema=schema()))
-                        done += len(rows)
-                        progress(done)
-        manifest = json.dumps({**split.manifest, "hash": split.manifest_hash}, indent=1, ensure_ascii=False)
-        (folder / "manifest.json").write_text(manifest, encoding="utf-8")
-        card_write(split, folder)
-        checksums_write(folder)
+        for side, places in split_places(work.split).items():
+            shards = list(_shards(places))
+            for number, shard in enumerate(shards):
+                name = f"data/{side}-{number:05d}-of-{len(shards):05d}.parquet"
+                there = work.sink.has(name)
+                if not there:
+                    self._shard(work, name, shard, done)
+                done += len(shard)
+                if not there:
+                    work.progress(done)
+
+    def _shard(self, work: Work, name: str, places: list[Place], done: int) -> None:
+        columns = schema()
+        with (
+            work.sink.file(name) as handle,
+            pq.ParquetWriter(handle, **writer_options(columns)) as writer,
+            ThreadPoolExecutor(1, thread_name_prefix="export-write") as pool,
+        ):
+            writing: Future[None] | None = None
+            for group in _groups(ahead(clips_load, split_records(work.split, places))):
+                table = pa.Table.from_pylist([_filled(loaded) for loaded in group], schema=columns)
+                if writing is not None:
+                    writing.result()
+                    work.progress(done)
+                writing = pool.submit(writer.write_table, table)
+                done += len(group)
+            if writing is not None:
+                writing.result()
 
 
-def _plan(split: Split) -> dict[str, list[list[int]]]:
-    """Which items go into which shard, per side, so that no shard holds much more than ``SHARD_BYTES`` of audio."""
-    sizes = split.items.annotate(size=Sum("dialogue__turns__variants__clip__size")).order_by("position")
-    shards: dict[str, list[list[int]]] = {}
-    filled: dict[str, int] = {}
-    for item, side, size in sizes.values_list("pk", "side", "size"):
-        if side not in shards or filled[side] + (size or 0) > SHARD_BYTES:
-            shards.setdefault(side, []).append([])
-            filled[side] = 0
-        shards[side][-1].append(item)
-        filled[side] += size or 0
-    return shards
+def _shards(places: list[Place]) -> Iterator[list[Place]]:
+    """Which items go into which file, so that none holds much more than ``SHARD_BYTES`` of audio."""
+    shard: list[Place] = []
+    filled = 0
+    for place in places:
+        if shard and filled + place.size > SHARD_BYTES:
+            yield shard
+            shard, filled = [], 0
+        shard.append(place)
+        filled += place.size
+    if shard:
+        yield shard
 
 
-def _chunks(items: list[int], judged: Judged) -> Iterator[list[dict[str, Any]]]:
-    rows = iter(items)
-    while chunk := list(islice(rows, CHUNK)):
-        found = SplitItem.objects.filter(pk__in=chunk).select_related("dialogue").order_by("position")
-        yield [dialogue_row(item, judged) for item in found.prefetch_related("dialogue__turns__variants__clip")]
+def _groups(rows: Iterable[Loaded]) -> Iterator[list[Loaded]]:
+    group: list[Loaded] = []
+    filled = 0
+    for loaded in rows:
+        size = sum(map(len, loaded[1].values()))
+        if group and (filled + size > GROUP_BYTES or len(group) >= GROUP_ITEMS):
+            yield group
+            group, filled = [], 0
+        group.append(loaded)
+        filled += size
+    if group:
+        yield group
+
+
+def _filled(loaded: Loaded) -> dict[str, Any]:
+    row, clips = loaded
+    for turn in row["turns"]:
+        for variant in turn["variants"]:
+            sha256 = variant["sha256"]
+            variant["audio"] = {"bytes": clips[sha256], "path": variant["file"]} if sha256 else None
+    return row

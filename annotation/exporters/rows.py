@@ -1,22 +1,27 @@
-"""One dialogue of a split as plain data, with its audio and what people said about it under aliases."""
+"""One dialogue of a split as plain data, with what people said about it under pseudonyms. A few queries for each chunk."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby, islice
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
+from django.db.models import Sum
 from django.utils.translation import gettext as _
 
-from annotation.models import Grade, Split, SplitItem
+from annotation.models import Grade, RoundItem, Split, SplitItem
 from annotation.selectors import live_judgements
-from eqstudio.blobs import blob_read
+from annotation.selectors.frozen import pseudonym, split_rounds
 from eqstudio.errors import InvalidInput
-from generation.models import Clip, Dialogue, Turn, Variant
+from generation.importers.tables import unstorable
+from generation.models import Turn
 
+CHUNK = 64
+"""Dialogues that one round of queries reads."""
 EXTENSIONS = {
     "audio/wav": "wav",
     "audio/x-wav": "wav",
@@ -32,110 +37,169 @@ EXTENSIONS = {
     "audio/x-caf": "caf",
     "audio/x-w64": "w64",
 }
+_DIALOGUE = (
+    "uid",
+    "external_id",
+    "benchmark",
+    "category",
+    "language",
+    "source",
+    "valence",
+    "title",
+    "scenario",
+    "extras",
+    "template_key",
+    "topic_key",
+)
+_TURN = ("position", "role", "speaker", "speaker_name", "gender", "voice")
+_VARIANT = ("uid", "label", "text", "tone", "delivery", "intended_grade", "rationale")
+_CLIP = ("sha256", "media_type", "size", "duration", "loudness", "pitch")
+
+
+class Place(NamedTuple):
+    """An item of a split and how many bytes of audio it brings."""
+
+    pk: int
+    size: int
+
+
+def split_places(split: Split) -> dict[str, list[Place]]:
+    """The items by side, in order."""
+    found: dict[str, list[Place]] = defaultdict(list)
+    sizes = split.items.annotate(size=Sum("dialogue__turns__variants__clip__size")).order_by("position")
+    for pk, side, size in sizes.values_list("pk", "side", "size").iterator():
+        found[side].append(Place(pk, size or 0))
+    return dict(sorted(found.items()))
+
+
+def split_records(split: Split, places: Sequence[Place] | None = None) -> Iterator[dict[str, Any]]:
+    """The items in order, each as one row without its audio. InvalidInput names an item whose text is no text."""
+    wanted = iter(
+        places if places is not None else [place for found in split_places(split).values() for place in found]
+    )
+    names = Names(split)
+    while chunk := [place.pk for place in islice(wanted, CHUNK)]:
+        yield from _chunk(split, chunk, names)
+
+
+class Names:
+    """Pseudonyms of one split, each worked out once."""
+
+    def __init__(self, split: Split) -> None:
+        self._split = split
+        self._known: dict[int, str] = {}
+
+    def __getitem__(self, person: int) -> str:
+        if person not in self._known:
+            self._known[person] = pseudonym(split=self._split, person=person)
+        return self._known[person]
 
 
 @dataclass
-class Judged:
-    """What people said: by dialogue their verdicts, by variant their grades. Raters bear aliases, never names."""
+class _Judged:
+    """What people said of some dialogues: verdicts by dialogue, grades by variant, each with who said it."""
 
     outcomes: dict[int, str] = field(default_factory=dict)
     verdicts: dict[int, list[dict[str, Any]]] = field(default_factory=lambda: defaultdict(list))
-    grades: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
+    grades: dict[int, list[tuple[str, int]]] = field(default_factory=lambda: defaultdict(list))
 
 
-def judged_of(split: Split) -> Judged:
-    """The judgements behind a split; empty when it was frozen from a corpus."""
-    found = Judged()
-    if split.round is None:
+def _judged(split: Split, dialogues: Sequence[int], names: Names) -> _Judged:
+    found = _Judged()
+    if not (rounds := split_rounds(split=split)):
         return found
-    live = live_judgements(round=split.round).order_by("pk")
-    aliases: dict[int, str] = {}
-    for person, dialogue, verdict, reasons in live.values_list(
-        "annotator_id", "item__dialogue_id", "verdict", "reasons"
-    ):
-        alias = aliases.setdefault(person, f"rater-{len(aliases) + 1:02d}")
-        found.verdicts[dialogue].append({"rater": alias, "verdict": verdict, "reasons": reasons})
+    live = live_judgements().filter(item__round__in=rounds, item__dialogue_id__in=dialogues).order_by("pk")
+    rows = live.values_list("annotator_id", "item__dialogue_id", "verdict", "reasons", "answers")
+    for person, dialogue, verdict, reasons, answers in rows:
+        said = {"rater": names[person], "verdict": verdict, "reasons": reasons, "answers": told(answers)}
+        found.verdicts[dialogue].append(said)
     grades = Grade.objects.filter(judgement__in=live).order_by("judgement_id", "pk")
-    for variant, value in grades.values_list("variant_id", "value"):
-        found.grades[variant].append(value)
-    found.outcomes = dict(split.round.items.values_list("dialogue_id", "outcome"))
+    for person, variant, value in grades.values_list("judgement__annotator_id", "variant_id", "value"):
+        found.grades[variant].append((names[person], value))
+    items = RoundItem.objects.filter(round__in=rounds, dialogue_id__in=dialogues).order_by("pk")
+    found.outcomes = dict(items.values_list("dialogue_id", "outcome"))
     return found
 
 
-def dialogue_row(item: SplitItem, judged: Judged) -> dict[str, Any]:
-    """One row: everything about the dialogue, key included, with the original bytes of every clip."""
-    dialogue = item.dialogue
+def told(document: Any) -> str:
+    """A JSON document in one spelling."""
+    return json.dumps(document, ensure_ascii=False, sort_keys=True)
+
+
+def _chunk(split: Split, items: list[int], names: Names) -> Iterator[dict[str, Any]]:
+    rows = SplitItem.objects.filter(pk__in=items).order_by("position")
+    dialogues = list(rows.values_list("dialogue_id", "side", *(f"dialogue__{name}" for name in _DIALOGUE)))
+    pks = [pk for pk, *_rest in dialogues]
+    judged = _judged(split, pks, names)
+    turns = _turns(pks, judged)
+    for pk, side, *values in dialogues:
+        row: dict[str, Any] = dict(zip(_DIALOGUE, values, strict=True))
+        row = {"dialogue_id": row.pop("uid"), **row}
+        row |= {"scenario": told(row["scenario"]), "extras": told(row["extras"])}
+        row |= {
+            "side": side,
+            "outcome": judged.outcomes.get(pk, ""),
+            "turns": turns.get(pk, []),
+            "judgements": sorted(judged.verdicts.get(pk, []), key=lambda said: said["rater"]),
+        }
+        _text_check(row)
+        yield row
+
+
+def _text_check(row: dict[str, Any]) -> None:
+    try:
+        told(row).encode()
+    except UnicodeEncodeError as error:
+        raise InvalidInput(
+            _("Dialogue %(uid)s cannot be exported. %(what)s Correct its text, then freeze and export again.")
+            % {"uid": row["dialogue_id"], "what": unstorable(row) or error.reason},
+            field="text",
+        ) from error
+
+
+def _turns(dialogues: list[int], judged: _Judged) -> dict[int, list[dict[str, Any]]]:
+    rows = (
+        Turn.objects.filter(dialogue_id__in=dialogues)
+        .order_by("dialogue_id", "position", "variants__pk")
+        .values_list(
+            "dialogue_id",
+            *_TURN,
+            "variants__pk",
+            *(f"variants__{name}" for name in _VARIANT),
+            *(f"variants__clip__{name}" for name in _CLIP),
+        )
+    )
+    head = 1 + len(_TURN)
+    found: dict[int, list[dict[str, Any]]] = defaultdict(list)
+    for key, lines in groupby(rows, key=lambda row: row[:head]):
+        variants = [_variant(line[head:], judged) for line in lines if line[head] is not None]
+        found[key[0]].append({**dict(zip(_TURN, key[1:], strict=True)), "variants": variants})
+    return found
+
+
+def _variant(values: tuple[Any, ...], judged: _Judged) -> dict[str, Any]:
+    pk, *said = values
+    variant = dict(zip((*_VARIANT, *_CLIP), said, strict=True))
+    given = sorted(judged.grades.get(pk, []))
+    grades = [value for _rater, value in given]
+    variant["delivery"] = told(variant["delivery"] or {})
     return {
-        "dialogue_id": dialogue.uid,
-        "external_id": dialogue.external_id,
-        "benchmark": dialogue.benchmark,
-        "category": dialogue.category,
-        "language": dialogue.language,
-        "source": dialogue.source,
-        "valence": dialogue.valence,
-        "title": dialogue.title,
-        "scenario": json.dumps(dialogue.scenario, ensure_ascii=False, sort_keys=True),
-        "extras": json.dumps(dialogue.extras, ensure_ascii=False, sort_keys=True),
-        "template_key": dialogue.template_key,
-        "topic_key": dialogue.topic_key,
-        "outcome": judged.outcomes.get(dialogue.pk, ""),
-        "turns": [_turn(dialogue, turn, judged) for turn in dialogue.turns.all()],
-        "judgements": judged.verdicts.get(dialogue.pk, []),
-    }
-
-
-def _turn(dialogue: Dialogue, turn: Turn, judged: Judged) -> dict[str, Any]:
-    return {
-        "position": turn.position,
-        "role": turn.role,
-        "speaker": turn.speaker,
-        "speaker_name": turn.speaker_name,
-        "gender": turn.gender,
-        "variants": [_variant(dialogue, turn, variant, judged) for variant in turn.variants.all()],
-    }
-
-
-def _variant(dialogue: Dialogue, turn: Turn, variant: Variant, judged: Judged) -> dict[str, Any]:
-    clip = variant.clip
-    grades = judged.grades.get(variant.pk, [])
-    return {
-        "variant_id": variant.uid,
-        "label": variant.label,
-        "text": variant.text,
-        "tone": variant.tone,
-        "intended_grade": variant.intended_grade,
-        "audio": {"bytes": _bytes(dialogue, turn, clip), "path": file_name(clip)} if clip else None,
-        "sha256": clip.sha256 if clip else None,
-        "duration": clip.duration if clip else None,
-        "loudness": clip.loudness if clip else None,
-        "pitch": clip.pitch if clip else None,
+        "variant_id": variant.pop("uid"),
+        **variant,
+        "file": file_name(variant["sha256"], variant["media_type"]),
         "grades": grades,
+        "graded_by": [rater for rater, _value in given],
         "median_grade": float(median(grades)) if grades else None,
     }
 
 
-def _bytes(dialogue: Dialogue, turn: Turn, clip: Clip) -> bytes:
-    """The bytes as they were frozen. InvalidInput names the dialogue and the line where they are gone or other ones."""
-    where = {"line": turn.position, "title": dialogue.title or dialogue.uid, "uid": dialogue.uid, "sha256": clip.sha256}
-    try:
-        data = blob_read(clip.sha256)
-    except FileNotFoundError as error:
-        raise InvalidInput(
-            _(
-                "The sound of line %(line)d of %(title)s (dialogue %(uid)s, file %(sha256)s) is gone from the storage, so the split cannot be exported. Bring the file back and export again."
-            )
-            % where
-        ) from error
-    if hashlib.sha256(data).hexdigest() != clip.sha256:
-        raise InvalidInput(
-            _(
-                "The sound of line %(line)d of %(title)s (dialogue %(uid)s, file %(sha256)s) is no longer what was frozen, so the split cannot be exported. Bring the file back and export again."
-            )
-            % where
-        )
-    return data
+def file_name(sha256: str | None, media_type: str | None) -> str | None:
+    """A name that says what the file holds and nothing about where it lay; None for a line without sound."""
+    return f"{sha256[:24]}.{EXTENSIONS.get(media_type or '', 'bin')}" if sha256 else None
 
 
-def file_name(clip: Clip) -> str:
-    """A name that says what the file holds and nothing about where it lay."""
-    return f"{clip.sha256[:24]}.{EXTENSIONS.get(clip.media_type, 'bin')}"
+def variants_of(row: dict[str, Any]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """Every (turn, variant) of a row, in order."""
+    for turn in row["turns"]:
+        for variant in turn["variants"]:
+            yield turn, variant

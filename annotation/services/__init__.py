@@ -15,13 +15,15 @@ from annotation.services.audits import (
     prints_ensure,
 )
 from annotation.services.claims import items_drifted, items_recount
-from annotation.services.exports import (
+from annotation.services.export_jobs import (
     export_request,
+    export_retry,
     export_write,
     exports_due,
-    split_export,
 )
+from annotation.services.exports import split_export
 from annotation.services.guidelines import example_add, example_remove
+from annotation.services.hub_push import export_push
 from annotation.services.imports import machine_raters_set, ratings_import, ratings_preview
 from annotation.services.items import (
     item_adjudicate,
@@ -63,7 +65,9 @@ __all__ = [
     "draft_save",
     "example_add",
     "example_remove",
+    "export_push",
     "export_request",
+    "export_retry",
     "export_write",
     "exports_due",
     "gate_waive",

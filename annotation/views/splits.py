@@ -4,33 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from django.contrib import messages
-from django.core.files.storage import default_storage
 from django.core.paginator import Paginator
-from django.db import transaction
 from django.db.models import Count
-from django.http import FileResponse, HttpRequest, HttpResponse
-from django.http.response import HttpResponseBase
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation.domain.curation import Recipe
-from annotation.exporters import exporters
-from annotation.forms import ExportForm
 from annotation.forms_curation import AuditForm, RecipeFileForm, RecipeForm, WithdrawalForm
-from annotation.models import Export, Round, Split
-from annotation.selectors import export_for, split_for
+from annotation.forms_export import ExportForm
+from annotation.models import Round, Split
+from annotation.selectors import split_for
 from annotation.selectors.gates import latest_release, split_gates
 from annotation.selectors.preview import split_preview
-from annotation.services import export_request, split_freeze
-from annotation.services.exports import export_key
-from annotation.tasks import export_run
+from annotation.services import split_freeze
 from annotation.views.audits import audit_context
+from annotation.views.exports import exports_context
 from annotation.words_curation import (
     BALANCED_LABELS,
     GATE_LABELS,
@@ -40,7 +34,7 @@ from annotation.words_curation import (
     STEP_LABELS,
 )
 from eqstudio.access import can_administer
-from eqstudio.errors import Conflict, InvalidInput, NotFound, StudioError
+from eqstudio.errors import StudioError
 from generation.models import LANGUAGES, Corpus, Dialogue
 from generation.views.guards import curating, person
 from generation.words import category_label
@@ -208,11 +202,11 @@ def split_page(request: HttpRequest, uid: str) -> HttpResponse:
         "release": release,
         "is_newest": not Split.objects.filter(name=found.name, version__gt=found.version).exists(),
         "may_waive": can_administer(request.user),
-        "form": ExportForm(),
+        "export_form": ExportForm(benchmark=found.benchmark),
         "audit_form": AuditForm(split=found),
         "reason_form": WithdrawalForm(),
         **audit_context(found),
-        **_exports(found),
+        **exports_context(found),
     }
     return render(request, "annotation/split.html", context)
 
@@ -223,45 +217,3 @@ def told_recipe(split: Split) -> dict[str, Any]:
     told = {name: value for name, value in split.recipe.items() if value != plain.get(name)}
     told = {name: ", ".join(map(str, value)) if isinstance(value, list) else value for name, value in told.items()}
     return {"outcome": split.recipe.get("outcome", "kept"), **told}
-
-
-def _exports(split: Split) -> dict[str, Any]:
-    exports = list(split.exports.select_related("created_by"))
-    unfinished = any(found.state in (Export.State.WAITING, Export.State.RUNNING) for found in exports)
-    return {"split": split, "exports": exports, "unfinished": unfinished}
-
-
-@require_safe
-@curating
-def split_exports(request: HttpRequest, uid: str) -> HttpResponse:
-    """The list of exports, fetched again while one is being written."""
-    return render(request, "annotation/split_exports.html", _exports(split_for(person(request), uid)))
-
-
-@require_POST
-@curating
-def split_export(request: HttpRequest, uid: str) -> HttpResponse:
-    """Ask for an export; the worker writes it."""
-    found = split_for(person(request), uid)
-    form = ExportForm(request.POST)
-    if not form.is_valid():
-        known = ", ".join(exporters)
-        raise InvalidInput(_("There is no such format. Known: %(known)s.") % {"known": known}, field="format")
-    with transaction.atomic():
-        export = export_request(split=found, format=form.cleaned_data["format"], actor=person(request))
-        transaction.on_commit(partial(export_run.delay, export.pk), robust=True)
-    messages.success(request, _("The export is being written. It can be downloaded here as soon as it is whole."))
-    return redirect("split", found.uid)
-
-
-@require_safe
-def split_download(request: HttpRequest, uid: str) -> HttpResponseBase:
-    """The zip of a finished export, streamed."""
-    export = export_for(person(request), uid)
-    if export.state != Export.State.DONE:
-        raise Conflict(_("This export is not finished yet. Look at the split's page for how far it is."))
-    try:
-        handle = default_storage.open(export_key(export))
-    except FileNotFoundError as error:
-        raise NotFound(_("The file of this export is gone. Ask for a new one on the split's page.")) from error
-    return FileResponse(handle, as_attachment=True, filename=f"{export.split}-{export.format}.zip")

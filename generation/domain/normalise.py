@@ -45,7 +45,7 @@ def sound_letters(text: str, language: str) -> str:
     plain = normalise(text, language)
     if language != "zh":
         return plain.replace(" ", "")
-    import pypinyin  # noqa: PLC0415 -- slow import
+    import pypinyin  # noqa: PLC0415 -- slow import, 45 MB
 
     return "".join(pypinyin.lazy_pinyin(plain.translate(_DIGIT_NAMES)))
 

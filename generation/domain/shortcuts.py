@@ -13,7 +13,6 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.stats import binomtest
 
 from eqstudio.estimates import Estimate
 
@@ -167,5 +166,7 @@ def _fitted(differences: Matrix) -> Matrix:
 
 
 def _share(hits: int, asked: int) -> Estimate:
+    from scipy.stats import binomtest  # noqa: PLC0415 -- slow import, 48 MB
+
     interval = binomtest(hits, asked).proportion_ci(method="wilson")
     return Estimate(value=hits / asked, lo=float(interval.low), hi=float(interval.high), n=asked)

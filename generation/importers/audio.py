@@ -7,6 +7,7 @@ folder without a table is taken file by file, each with the words in the ``.txt`
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 from django.utils.translation import gettext as _
@@ -15,9 +16,11 @@ from eqstudio.errors import InvalidInput
 from generation.importers.base import DialogueRow, Importer, Refusal, RowRefused
 from generation.importers.files import AUDIO_ENDINGS, file_inside
 from generation.importers.flat import COLUMNS, flat_dialogue, value_of
+from generation.importers.ours import FLAT, dialogues_of, is_ours, our_dialogue
 from generation.importers.tables import Row, rows_read
 
 MAX_WORDS_BYTES = 64 * 1024
+CODEBOOK = "codebook.json"
 TABLES = (".csv", ".tsv", ".jsonl", ".ndjson")
 
 
@@ -41,8 +44,19 @@ class AudioImporter(Importer):
             yield self._loose(root, file)
         for table in tables:
             name = table.relative_to(root).as_posix()
-            for row in rows_read(table, name):
-                yield row if isinstance(row, Refusal) else self._dialogue(root, table, name, row)
+            yield from self._table(root, table, name)
+
+    def _table(self, root: Path, table: Path, name: str) -> Iterator[DialogueRow | Refusal]:
+        """Row by row; a table that the studio wrote has several rows a dialogue and keeps the spaces in its cells."""
+        rows = rows_read(table, name)
+        first = next(rows, None)
+        if first is None:
+            return
+        if isinstance(first, Row) and set(first.values) >= FLAT:
+            yield from dialogues_of(rows_read(table, name, strip=False), name, table.parent)
+            return
+        for row in chain([first], rows):
+            yield row if isinstance(row, Refusal) else self._dialogue(root, table, name, row)
 
     def _loose(self, root: Path, file: Path) -> DialogueRow | Refusal:
         name = file.relative_to(root).as_posix()
@@ -62,6 +76,8 @@ class AudioImporter(Importer):
 
     def _dialogue(self, root: Path, table: Path, name: str, row: Row) -> DialogueRow | Refusal:
         try:
+            if is_ours(row.values):
+                return our_dialogue(row.values, name, row.where, table.parent)
             audio = file_inside(table.parent, _named(row))
             return flat_dialogue(
                 row.values,
@@ -100,7 +116,8 @@ def audio_in(path: Path) -> list[Path]:
 
 
 def tables_in(path: Path) -> list[Path]:
-    """The tables of a folder in a stable order, or the one that ``path`` is."""
+    """The tables of a folder in a stable order, or the one that ``path`` is. Judgements beside their codebook are none."""
     if path.is_file():
         return [path] if path.suffix.lower() in TABLES else []
-    return sorted(file for file in path.rglob("*") if file.suffix.lower() in TABLES and file.is_file())
+    found = sorted(file for file in path.rglob("*") if file.suffix.lower() in TABLES and file.is_file())
+    return [file for file in found if not (file.parent / CODEBOOK).exists()]

@@ -22,6 +22,7 @@ from eqstudio.errors import InvalidInput
 from generation.importers.base import DialogueRow, Importer, Refusal, RowRefused, TurnRow, VariantRow
 from generation.importers.files import file_inside
 from generation.importers.flat import category_known, language_known
+from generation.importers.ours import as_it_was
 from generation.importers.speecheq import invalid_said
 from generation.importers.tables import Row, rows_read
 
@@ -117,7 +118,7 @@ class EmoDialogueImporter(Importer):
         turns.append(_turn(len(turns) + 1, "response", "responder", responses[0].gender, variants))
         _no_audio_twice(turns)
         title = entry.title or entry.input.text[:80]
-        return DialogueRow(
+        told = DialogueRow(
             path=name,
             row=row.where,
             external_id=entry.id,
@@ -129,6 +130,7 @@ class EmoDialogueImporter(Importer):
             source=entry.source,
             scenario={"title": title, "context": entry.context} if entry.context else {"title": title},
         )
+        return as_it_was(told, row.values.get("eqstudio"))
 
 
 def _part(speaker: str) -> str:

@@ -17,16 +17,14 @@ from django.utils.translation import gettext as _
 
 from eqstudio.errors import InvalidInput
 from generation.importers.audio import AudioImporter, tables_in
-from generation.importers.base import Audio, DialogueRow, Embedded, Importer, Refusal, RowRefused, TurnRow, VariantRow
+from generation.importers.base import Audio, DialogueRow, Embedded, Importer, Refusal, RowRefused
 from generation.importers.files import file_inside
-from generation.importers.flat import COLUMNS, category_known, flat_dialogue, language_known
+from generation.importers.flat import COLUMNS, flat_dialogue
+from generation.importers.ours import is_ours, our_dialogue
 from generation.importers.tables import unstorable
 
 BATCH_ROWS = 4
 BUFFER_BYTES = 1024 * 1024
-_OURS = frozenset({"dialogue_id", "benchmark", "category", "language", "turns"})
-_ROLES = ("context", "critical", "response")
-_SOURCES = ("synthetic", "recorded", "imported")
 
 
 class HuggingFaceImporter(Importer):
@@ -58,7 +56,7 @@ class HuggingFaceImporter(Importer):
 
     def _rows(self, source: pq.ParquetFile, name: str, root: Path) -> Iterator[DialogueRow | Refusal]:
         schema = source.schema_arrow
-        ours = set(schema.names) >= _OURS
+        ours = is_ours(schema.names)
         labels = class_names(schema)
         audio = "" if ours else audio_column(schema)
         if not ours and not audio:
@@ -74,7 +72,7 @@ class HuggingFaceImporter(Importer):
                 where = _("row %(number)d") % {"number": number}
                 try:
                     if ours:
-                        yield _our_dialogue(values, name, where)
+                        yield our_dialogue(values, name, where, root)
                     else:
                         yield self._flat(values, audio, labels, name=name, where=where, number=number, root=root)
                 except RowRefused as refused:
@@ -146,71 +144,3 @@ def _audio(value: Any, root: Path, name: str) -> Audio:
     if not isinstance(named, str) or not named:
         raise RowRefused(_("The row has no audio."))
     return file_inside(root, named)
-
-
-def _our_dialogue(values: dict[str, Any], name: str, where: str) -> DialogueRow:
-    """A row of our own export, with everything that makes the dialogue; what people said about it stays behind."""
-    text = {key: str(value or "") for key, value in values.items() if not isinstance(value, list)}
-    benchmark, category = category_known(text["benchmark"], text["category"])
-    if not values["turns"]:
-        raise RowRefused(_("The dialogue has no turns."))
-    turns = tuple(_our_turn(turn) for turn in values["turns"])
-    return DialogueRow(
-        path=name,
-        row=where,
-        external_id=text.get("external_id") or text["dialogue_id"],
-        benchmark=benchmark,
-        category=category,
-        language=language_known(text["language"], turns[0].variants[0].text),
-        turns=turns,
-        title=text.get("title", ""),
-        valence=text.get("valence", ""),
-        source=text.get("source", "") if text.get("source") in _SOURCES else "imported",
-        scenario=_json_object(text, "scenario"),
-        extras=_json_object(text, "extras"),
-        template_key=text.get("template_key", ""),
-        topic_key=text.get("topic_key", ""),
-    )
-
-
-def _json_object(text: Mapping[str, str], column: str) -> dict[str, Any]:
-    try:
-        value = json.loads(text.get(column) or "{}")
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise RowRefused(_("The column %(column)s is not JSON.") % {"column": column}) from error
-    if not isinstance(value, dict):
-        raise RowRefused(_("The column %(column)s is not a JSON object.") % {"column": column})
-    return value
-
-
-def _our_turn(turn: Mapping[str, Any]) -> TurnRow:
-    position, role = turn.get("position"), turn.get("role")
-    if not isinstance(position, int) or position < 1 or role not in _ROLES or not turn.get("variants"):
-        raise RowRefused(_("A turn lacks its position, its role or its variants."))
-    variants = []
-    for variant in turn["variants"]:
-        audio = variant.get("audio") or {}
-        label = variant.get("label") or ""
-        if not isinstance(audio.get("bytes"), bytes):
-            raise RowRefused(
-                _("Line %(position)d, %(label)s, has no audio.") % {"position": position, "label": label or "?"}
-            )
-        if not label or not variant.get("text"):
-            raise RowRefused(_("Line %(position)d has a variant without label or text.") % {"position": position})
-        variants.append(
-            VariantRow(
-                label=label,
-                text=variant["text"],
-                audio=Embedded(PurePosixPath(str(audio.get("path") or label)).name, audio["bytes"]),
-                tone=variant.get("tone") or "",
-                grade=variant.get("intended_grade"),
-            )
-        )
-    return TurnRow(
-        position=position,
-        role=role,
-        speaker=turn.get("speaker") or "",
-        speaker_name=turn.get("speaker_name") or "",
-        gender=turn.get("gender") or "",
-        variants=tuple(variants),
-    )

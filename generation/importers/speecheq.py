@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from eqstudio.benchmarks import benchmark_get
 from eqstudio.errors import InvalidInput
 from generation.importers.base import DialogueRow, Importer, Refusal, TurnRow, VariantRow
+from generation.importers.ours import as_it_was
 
 CRITICAL = (4, 6)
 LINES = 6
@@ -126,7 +127,7 @@ def _read(file: Path, where: str) -> DialogueRow:
     _no_file_twice(turns)
     text = "".join(line.text for line in metadata.conversation)
     dataset_id = metadata.generation_metadata.dataset_id or file.parent.name
-    return DialogueRow(
+    row = DialogueRow(
         path=where,
         row=dataset_id,
         external_id=dataset_id,
@@ -139,6 +140,7 @@ def _read(file: Path, where: str) -> DialogueRow:
         scenario=raw["scenario"],
         extras={"generation_metadata": raw.get("generation_metadata", {})},
     )
+    return as_it_was(row, raw.get("eqstudio"))
 
 
 def _parse(file: Path) -> tuple[Metadata, dict[str, Any]]:

@@ -8,6 +8,7 @@ import json
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,10 +36,13 @@ class Row:
     values: dict[str, Any]
 
 
-def rows_read(file: Path, name: str) -> Iterator[Row | Refusal]:
-    """Read a table; CSV and TSV have a header in their first row, JSONL has an object a line."""
+def rows_read(file: Path, name: str, *, strip: bool = True) -> Iterator[Row | Refusal]:
+    """Read a table; CSV and TSV have a header in their first row, JSONL has an object a line.
+
+    ``strip`` takes away the blanks around the cells of CSV and TSV.
+    """
     encoding = encoding_of(file)
-    reader = _jsonl if file.suffix.lower() in {".jsonl", ".ndjson", ".json"} else _csv
+    reader = _jsonl if file.suffix.lower() in {".jsonl", ".ndjson", ".json"} else partial(_csv, strip=strip)
     # What cannot be decoded stays in its row as lone surrogates, so that it spoils no other.
     with file.open(encoding=encoding, errors="surrogateescape", newline="") as handle:
         yield from reader(handle, file, name)
@@ -65,7 +69,7 @@ def _decodes(line: bytes, encoding: str) -> bool:
     return True
 
 
-def _csv(handle: Any, file: Path, name: str) -> Iterator[Row | Refusal]:
+def _csv(handle: Any, file: Path, name: str, *, strip: bool) -> Iterator[Row | Refusal]:
     first = handle.readline()
     if "\n" not in first and "\r" not in first and not first.strip():
         yield Refusal(path=name, row="", reason=_("The table is empty."))
@@ -88,14 +92,14 @@ def _csv(handle: Any, file: Path, name: str) -> Iterator[Row | Refusal]:
         if not header:
             header = [column.strip().lower() for column in fields]
         elif any(field.strip() for field in fields):
-            yield _csv_row(name, where, header, fields)
+            yield _csv_row(name, where, header, [field.strip() for field in fields] if strip else fields)
 
 
 def _csv_row(name: str, where: str, header: list[str], fields: list[str]) -> Row | Refusal:
     if len(fields) != len(header):
         reason = _("The row has %(found)d fields; the header names %(expected)d.")
         return Refusal(name, where, reason % {"found": len(fields), "expected": len(header)})
-    values = dict(zip(header, (field.strip() for field in fields), strict=True))
+    values = dict(zip(header, fields, strict=True))
     spoilt = unstorable(values)
     return Refusal(name, where, spoilt) if spoilt else Row(where, values)
 

@@ -111,8 +111,44 @@ def test_an_unknown_export_format_is_refused_with_those_there_are(client, split,
     answer = client.post(reverse("split_export", args=[split.uid]), {"format": "odd"})
 
     assert answer.status_code == 400
-    assert "Known: huggingface" in answer.content.decode()
+    assert "Known: croissant, csv" in answer.content.decode()
     assert Export.objects.count() == 0
+
+
+def test_a_split_is_offered_the_formats_of_its_benchmark(client, split, rita):
+    client.force_login(rita)
+
+    html = client.get(reverse("split", args=[split.uid])).content.decode()
+    answer = client.post(reverse("split_export", args=[split.uid]), {"format": "emodialogue"})
+
+    assert 'value="speecheq"' in html
+    assert 'value="emodialogue"' not in html
+    assert answer.status_code == 400
+
+
+def test_a_hub_without_a_name_or_token_variable_is_refused(client, split, rita):
+    client.force_login(rita)
+    address = reverse("split_export", args=[split.uid])
+
+    for fields in ({"repository": "nobody"}, {"repository": "lab/arena", "token_env": "DATABASE_URL"}):
+        answer = client.post(address, {"format": "csv", **fields})
+        assert answer.status_code == 400
+
+    assert Export.objects.count() == 0
+
+
+def test_a_failed_export_is_tried_again_from_the_page(client, split, rita, django_capture_on_commit_callbacks):
+    export = Export.objects.create(split=split, format="csv", state="failed", error="The disk was full.")
+    client.force_login(rita)
+
+    page = client.get(reverse("split_exports", args=[split.uid])).content.decode()
+    with django_capture_on_commit_callbacks(execute=True):
+        client.post(reverse("export_again", args=[export.uid]))
+
+    assert "The disk was full." in page
+    assert reverse("export_again", args=[export.uid]) in page
+    export.refresh_from_db()
+    assert (export.state, export.error) == ("done", "")
 
 
 def test_an_unfinished_export_is_not_downloaded(client, split, rita):

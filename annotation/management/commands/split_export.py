@@ -1,24 +1,69 @@
+import json
 from argparse import ArgumentParser
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
+from annotation.exporters import Options
 from annotation.selectors import split_named
-from annotation.services import split_export
+from annotation.services import export_push, split_export
+from annotation.services.hub_push import push_check
+from eqstudio.errors import InvalidInput
 from eqstudio.management.base import StudioCommand
+from eqstudio.net import secret
 
 
 class Command(StudioCommand):
-    help = "Write a split into a new folder."
+    help = "Write a split into a new folder, and send it to a hub if asked."
+    requires_system_checks: ClassVar = []  # they load every page, which takes 100 MB beside an export
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("split", help="name (its latest version) or name-v2")
         parser.add_argument("--format", default="huggingface")
         parser.add_argument("--output", type=Path, required=True)
+        parser.add_argument("--resume", action="store_true", help="go on where an export into this folder was cut off")
+        parser.add_argument("--bom", action="store_true", help="begin tables with a byte order mark, for spreadsheets")
+        parser.add_argument(
+            "--push", metavar="OWNER/NAME", help="also send it to this data set on the hub at HF_ENDPOINT"
+        )
+        parser.add_argument("--token-env", default="HF_TOKEN", help="environment variable that holds the hub's token")
+        parser.add_argument("--public", action="store_true", help="make the data set on the hub one that all may read")
 
     def run(self, **options: Any) -> dict[str, Any]:
-        return split_export(split=split_named(options["split"]), format=options["format"], output=options["output"])
+        if options["push"]:
+            push_check(repository=options["push"], token_env=options["token_env"])
+            secret(options["token_env"])
+        told = self._export(**options)
+        if not options["push"]:
+            return told
+        pushed = export_push(
+            folder=options["output"].absolute(),
+            repository=options["push"],
+            token_env=options["token_env"],
+            private=not options["public"],
+        )
+        return {**told, "pushed": pushed}
+
+    def _export(self, **options: Any) -> dict[str, Any]:
+        """Write it, or take what an earlier run finished whose push was cut off."""
+        finished = options["output"] / "manifest.json"
+        split = split_named(options["split"])
+        if options["push"] and options["resume"] and finished.exists():
+            if json.loads(finished.read_text(encoding="utf-8"))["manifest_hash"] != split.manifest_hash:
+                raise InvalidInput(f"{options['output']} holds another split than {split}.", field="output")
+            return {"split": str(split), "output": str(options["output"]), "items": split.item_count, "files": []}
+        return split_export(
+            split=split,
+            format=options["format"],
+            output=options["output"],
+            resume=options["resume"],
+            options=Options(bom=options["bom"]),
+        )
 
     def report(self, result: dict[str, Any]) -> None:
         size = sum(file["size"] for file in result["files"]) / 1e6
         self.stdout.write(f"{result['split']}: {result['items']} items, {size:.1f} MB in {result['output']}")
+        if pushed := result.get("pushed"):
+            self.stdout.write(
+                f"  on the hub as {pushed['repository']} at {pushed['commit']}: {pushed['files']} files fetched back unchanged"
+            )

@@ -1,0 +1,159 @@
+"""The steps of the export figures, each in a process of its own so that its peak memory is its own.
+
+python -m tests.benchmarks.export_steps make NUMBER      a corpus of short clips and its frozen split
+python -m tests.benchmarks.export_steps export FOLDER    what the studio writes
+python -m tests.benchmarks.export_steps alone FOLDER     what pyarrow writes from the same rows, which it is handed ready
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import sys
+import time
+from pathlib import Path
+
+import django
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "eqstudio.settings")
+django.setup()
+
+import numpy as np  # noqa: E402 -- Django first
+import pyarrow as pa  # noqa: E402
+import pyarrow.parquet as pq  # noqa: E402
+from django.utils import timezone  # noqa: E402
+
+from annotation.domain.manifest import manifest_hash  # noqa: E402
+from annotation.exporters.clips import clips_load  # noqa: E402
+from annotation.exporters.huggingface import _filled, _groups, schema, writer_options  # noqa: E402
+from annotation.exporters.rows import split_records  # noqa: E402
+from annotation.models import Split, SplitItem  # noqa: E402
+from annotation.provenance import code_identity  # noqa: E402
+from annotation.services import split_export  # noqa: E402
+from eqstudio.blobs import blob_put  # noqa: E402
+from generation.models import Clip, Corpus, Dialogue, Turn, Variant  # noqa: E402
+from tests.audio import speechlike, wav  # noqa: E402
+
+SECONDS, RATE = 1.5, 16_000
+BATCH = 500
+CLIPS = 8
+PLACES = [(1, "only"), (2, "only"), (3, "only"), (4, "high"), (4, "low"), (5, "only"), (6, "high"), (6, "low")]
+
+
+def make(number: int) -> None:
+    """``number`` dialogues of eight clips each, no two clips alike, frozen as split ``figures``."""
+    rng = np.random.default_rng(1)
+    voices = [speechlike(seconds=SECONDS, rate=RATE, seed=seed) for seed in range(16)]
+    corpus = Corpus.objects.create(name="figures")
+    for start in range(0, number, BATCH):
+        _batch(corpus, range(start, min(start + BATCH, number)), voices, rng)
+    _freeze(corpus)
+
+
+def _batch(corpus, numbers, voices, rng) -> None:
+    dialogues = Dialogue.objects.bulk_create(
+        [
+            Dialogue(
+                corpus=corpus,
+                benchmark="speecheq",
+                category="interpersonal_empathy",
+                language="en",
+                state="frozen",
+                title=f"Scene {n}",
+                external_id=f"set-{n:06d}",
+                scenario={"context": f"Two people meet for the {n}th time."},
+            )
+            for n in numbers
+        ]
+    )
+    for dialogue in dialogues:
+        files = []
+        for place in range(CLIPS):
+            sound = voices[(dialogue.ordinal + place) % len(voices)] + rng.normal(0, 0.004, voices[0].size)
+            files.append(wav(sound, rate=RATE))
+        clips = Clip.objects.bulk_create(
+            Clip(
+                sha256=blob_put(data),
+                media_type="audio/wav",
+                size=len(data),
+                frames=int(SECONDS * RATE),
+                sample_rate=RATE,
+                channels=1,
+                duration=SECONDS,
+                peak=-10.0,
+            )
+            for data in files
+        )
+        turns = {
+            position: Turn(dialogue=dialogue, position=position, role="context", speaker="speaker1")
+            for position, _label in PLACES
+        }
+        Turn.objects.bulk_create(turns.values())
+        Variant.objects.bulk_create(
+            Variant(turn=turns[position], label=label, text=f"Line {position} of {dialogue.title}.", clip=clip)
+            for (position, label), clip in zip(PLACES, clips, strict=True)
+        )
+
+
+def _freeze(corpus) -> None:
+    """As ``split_freeze`` leaves it; that one has figures of its own."""
+    rows = corpus.dialogues.order_by("pk").values_list("uid", "external_id", "pk")
+    entry = {"category": "interpersonal_empathy", "language": "en", "side": "test", "judgements": {}}
+    items = [
+        {"uid": uid, "external_id": name, "content": name, "clips": ["0" * 64] * CLIPS, **entry}
+        for uid, name, _ in rows
+    ]
+    manifest = {"format": 1, "benchmark": "speecheq", "benchmark_version": "1", "recipe": {}, "code": code_identity()}
+    manifest["items"] = items
+    split = Split.objects.create(
+        name="figures",
+        benchmark="speecheq",
+        corpus=corpus,
+        manifest=manifest,
+        manifest_hash=manifest_hash(manifest),
+        item_count=len(items),
+        frozen_at=timezone.now(),
+    )
+    SplitItem.objects.bulk_create(
+        (SplitItem(split=split, dialogue_id=pk, position=place) for place, (_, _, pk) in enumerate(rows)),
+        batch_size=500,
+    )
+
+
+def export(folder: Path) -> None:
+    split = Split.objects.defer("manifest").get(name="figures")
+    started, before = time.perf_counter(), time.process_time()
+    split_export(split=split, format="huggingface", output=folder)
+    told(time.perf_counter() - started, time.process_time() - before, folder)
+
+
+def alone(folder: Path) -> None:
+    """Only pyarrow is timed: rows as Python objects into a table, and the table into the file."""
+    split = Split.objects.defer("manifest").get(name="figures")
+    folder.mkdir()
+    columns = schema()
+    wall = used = 0.0
+    with pq.ParquetWriter(folder / "alone.parquet", **writer_options(columns)) as writer:
+        for group in _groups(map(clips_load, split_records(split))):
+            rows = [_filled(loaded) for loaded in group]
+            started, before = time.perf_counter(), time.process_time()
+            writer.write_table(pa.Table.from_pylist(rows, schema=columns))
+            wall += time.perf_counter() - started
+            used += time.process_time() - before
+    told(wall, used, folder)
+
+
+def told(wall: float, used: float, folder: Path) -> None:
+    size = sum(path.stat().st_size for path in folder.rglob("*.parquet"))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    sys.stdout.write(json.dumps({"wall": wall, "used": used, "mb": size / 1e6, "peak_mb": peak}) + "\n")
+
+
+if __name__ == "__main__":
+    step, argument = sys.argv[1:]
+    {
+        "make": lambda: make(int(argument)),
+        "export": lambda: export(Path(argument)),
+        "alone": lambda: alone(Path(argument)),
+    }[step]()
