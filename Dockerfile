@@ -3,7 +3,7 @@ ARG REQUIREMENTS=requirements-local.txt
 ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
 WORKDIR /app
 COPY requirements*.txt ./
-RUN pip install -r requirements.txt -r ${REQUIREMENTS} \
+RUN pip install -r requirements.txt && pip install -r ${REQUIREMENTS} \
     && if [ "${REQUIREMENTS}" = requirements-local.txt ]; then \
          pip install --no-deps --ignore-requires-python -r requirements-local-nodeps.txt; fi
 COPY . .

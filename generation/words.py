@@ -120,7 +120,8 @@ def finding_words(message: str, detail: Mapping[str, Any]) -> str:
     words = gettext(SAYINGS[said]) % figures
     if not where:
         return words
-    return gettext(IN_PAIR if "first" in where else IN_LINE) % {**where, "said": words}
+    pattern = IN_PAIR if "first" in where else IN_LINE
+    return gettext(pattern) % {**where, "said": words}
 
 
 def category_label(benchmark: str, category: str) -> str:

@@ -55,13 +55,11 @@ def call_count(*, dialogue: Dialogue | None, tokens: int, cost: Decimal | None) 
     batch = _batch(dialogue)
     if batch is None:
         return
-    begun = {} if _is_limited(batch) else {"calls_begun": F("calls_begun") + 1}
-    Batch.objects.filter(pk=batch.pk).update(
-        **begun,
-        calls_done=F("calls_done") + 1,
-        tokens_spent=F("tokens_spent") + tokens,
-        cost_spent=F("cost_spent") + (cost or Decimal(0)),
-    )
+    more: dict[str, int | Decimal] = {"calls_done": 1, "tokens_spent": tokens, "cost_spent": cost or Decimal(0)}
+    if not _is_limited(batch):
+        more["calls_begun"] = 1
+    added = {name: F(name) + amount for name, amount in more.items() if amount}
+    Batch.objects.filter(pk=batch.pk).update(**added)
 
 
 def _batch(dialogue: Dialogue | None) -> Batch | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
@@ -25,7 +26,7 @@ def dialogue_move(*, dialogue: Dialogue, to: DialogueState, actor: User | None =
     """
     before, after = DialogueState(dialogue.state), DialogueState(to)
     move_check(before, after)
-    fresh = {"state": after.value, "updated": timezone.now()}
+    fresh: dict[str, Any] = {"state": after.value, "updated": timezone.now()}
     fresh |= {"attempts": 0, "stops": 0, "lease_until": None, "lease_owner": ""}
     if after is not DialogueState.FAILED:
         fresh |= {"error": "", "error_cause": ""}

@@ -53,7 +53,7 @@ def _matched(lines: Iterable[Sequence[Clip]]) -> list[Rendition]:
     each = [list({clip.pk: clip for clip in line}.values()) for line in lines]
     audible = [line for line in each if all(clip.loudness is not None for clip in line)]
     wanted = [clip.pk for line in audible for clip in line]
-    there, made = _there(wanted), []
+    there, made = _there(wanted), list[Rendition]()
     for line in audible:
         missing = [clip for clip in line if clip.pk not in there]
         target = _target(missing, [there[clip.pk] for clip in line if clip.pk in there])

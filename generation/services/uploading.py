@@ -58,21 +58,7 @@ def upload_create(
     importers.get(format)
     if defaults.get("transcriber"):
         transcribers.get(defaults["transcriber"])
-    if not files:
-        raise InvalidInput(_("No file came. Choose files or a zip, then send them."), field="sent")
-    if len(files) > MAX_FILES:
-        raise InvalidInput(
-            _("%(found)d files came; at most %(most)d are taken at once. Put them into a zip.")
-            % {"found": len(files), "most": MAX_FILES},
-            field="sent",
-        )
-    total = sum(file.size or 0 for file in files)
-    if total > settings.UPLOAD_MAX_BYTES:
-        raise InvalidInput(
-            _("%(found)d MB came; at most %(most)d MB are taken at once. Send them in parts.")
-            % {"found": total // 10**6, "most": settings.UPLOAD_MAX_BYTES // 10**6},
-            field="sent",
-        )
+    total = _size_checked(files)
     upload = Upload(corpus=corpus, created_by=actor, format=format, defaults={k: v for k, v in defaults.items() if v})
     upload.files = [
         {"name": _name(file.name or "", number), "size": file.size or 0} for number, file in enumerate(files)
@@ -89,6 +75,26 @@ def upload_create(
         upload.save()
         event_record(actor=actor, verb="uploaded", entity=upload, corpus=corpus.name, files=len(files), bytes=total)
     return upload
+
+
+def _size_checked(files: Sequence[File[bytes]]) -> int:
+    """How many bytes came. InvalidInput when there are no files, or too many, or too large ones."""
+    if not files:
+        raise InvalidInput(_("No file came. Choose files or a zip, then send them."), field="sent")
+    if len(files) > MAX_FILES:
+        raise InvalidInput(
+            _("%(found)d files came; at most %(most)d are taken at once. Put them into a zip.")
+            % {"found": len(files), "most": MAX_FILES},
+            field="sent",
+        )
+    total = sum(file.size or 0 for file in files)
+    if total > settings.UPLOAD_MAX_BYTES:
+        raise InvalidInput(
+            _("%(found)d MB came; at most %(most)d MB are taken at once. Send them in parts.")
+            % {"found": total // 10**6, "most": settings.UPLOAD_MAX_BYTES // 10**6},
+            field="sent",
+        )
+    return total
 
 
 def upload_run(*, upload_id: int, now: datetime) -> Step:

@@ -30,9 +30,10 @@ def dialogue_words(request: HttpRequest, uid: str) -> HttpResponse:
     if found.is_made_here:
         messages.error(request, _("This dialogue was written here: its words are what was to be said."))
         return redirect("dialogue", uid)
+    sent = {name: str(value) for name, value in request.POST.items()}
     form = WordsForm(request.POST or None, initial={"transcriber": found.brief.transcriber if found.brief else ""})
     if request.method == "POST" and form.is_valid():
-        texts = {name.removeprefix("text-"): text for name, text in request.POST.items() if name.startswith("text-")}
+        texts = {name[len("text-") :]: text for name, text in sent.items() if name.startswith("text-")}
         try:
             transcript_correct(dialogue=found, texts=texts, actor=user, **form.cleaned_data)
         except InvalidInput as error:
@@ -41,7 +42,7 @@ def dialogue_words(request: HttpRequest, uid: str) -> HttpResponse:
             production_sweep_now()
             messages.success(request, _("Saved. The dialogue now: %(state)s.") % {"state": STATE_LABELS[found.state]})
             return redirect("dialogue", uid)
-    context = {"dialogue": found, "form": form, "rows": _rows(found, user.uid, request.POST.dict())}
+    context = {"dialogue": found, "form": form, "rows": _rows(found, user.uid, sent)}
     return render(request, "generation/dialogue_words.html", context)
 
 

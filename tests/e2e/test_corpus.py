@@ -7,7 +7,7 @@ from django.urls import reverse
 from playwright.sync_api import Page, expect
 
 from generation.models import Dialogue, Upload
-from generation.services import corpus_create
+from generation.services import corpus_create, corpus_import
 from tests.eqstudio import factories
 from tests.generation.factories import speecheq_dialogue, wav_bytes
 
@@ -86,3 +86,22 @@ def test_files_are_sent_and_the_page_tells_what_came_of_them(page_of, corpus, ax
     expect(page.get_by_role("cell", name="it is a web page, not a sound")).to_be_visible()
     axe_check(page)
     assert (Upload.objects.get().made, Dialogue.objects.filter(category="happy").count()) == (1, 1)
+
+
+def test_the_words_of_a_recording_are_typed_in_by_keyboard_alone(page_of, corpus, axe_check, tmp_path):
+    (tmp_path / "a.wav").write_bytes(wav_bytes(seconds=0.6))
+    corpus_import(corpus=corpus, path=tmp_path, format="audio", defaults={"category": "happy"})
+    dialogue = Dialogue.objects.get(source="recorded")
+    page = page_of(viewport={"width": 360, "height": 740})
+    page.goto(reverse("dialogue", args=[dialogue.uid]))
+    page.get_by_role("link", name="Put the words right").press("Enter")
+    axe_check(page)
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+    page.get_by_label("Its words").press_sequentially("Who is there?")
+    page.get_by_role("button", name="Save and check again").press("Enter")
+
+    expect(page.locator("h1")).to_have_text("a")
+    expect(page.get_by_text("Who is there?", exact=True).first).to_be_visible()
+    dialogue.refresh_from_db()
+    assert dialogue.state == "ready"

@@ -7,6 +7,7 @@ from datetime import timedelta
 
 import pytest
 import time_machine
+from django.core.files.base import ContentFile
 from django.core.files.storage import InMemoryStorage, default_storage
 from django.urls import reverse
 from django.utils import timezone
