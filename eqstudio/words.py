@@ -26,7 +26,7 @@ VERBS: dict[str, Any] = {
     "imported ratings": _("imported ratings"),
     "judged": _("judged"),
     "moved": _("moved"),
-    "person changed": _("changed name, e-mail or language"),
+    "person changed": _("changed name, e-mail, language or skills"),
     "person invited": _("invited"),
     "released": _("gave back"),
     "reopened": _("opened again"),
@@ -45,6 +45,11 @@ VERBS: dict[str, Any] = {
     "study_create": _("created"),
     "study_run": _("started a run"),
     "topped up": _("took in what is ready"),
+    "webhook added": _("added a webhook"),
+    "webhook removed": _("removed a webhook"),
+    "webhook switched off": _("switched a webhook off"),
+    "webhook switched on": _("switched a webhook on"),
+    "webhook tested": _("sent a test to a webhook"),
 }
 
 ENTITIES: dict[str, Any] = {
@@ -69,6 +74,8 @@ ENTITIES: dict[str, Any] = {
     "trialrecord": _("question"),
     "user": _("person"),
     "variant": _("version"),
+    "webhook": _("webhook"),
+    "webhookdelivery": _("delivery"),
 }
 
 REASONS: dict[str, Any] = {

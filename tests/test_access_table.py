@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
-from annotation.models import Export, Round
+from annotation.models import Export, Round, Webhook
 from evaluation.services import sitting_open, study_create, trial_next
 from generation.media import clip_url
 from generation.models import Clip, Upload
@@ -99,6 +99,9 @@ TABLE = {
     "round_settings": get(CURATE, "round"),
     "round_example": post(CURATE, "round"),
     "round_example_remove": post(CURATE, "round", "example"),
+    "webhooks": get(ADMIN),
+    "webhook": get(ADMIN, "webhook"),
+    "webhook_act": post(ADMIN, "webhook"),
     "adjudicate": get(CURATE, "item"),
     "splits": get(CURATE),
     "split_new": get(CURATE),
@@ -188,6 +191,7 @@ def ids(visitors):
         "assignment": lease(round_, mine, now).uid,
         "judgement": judgement.uid,
         "item": done.item.uid,
+        "webhook": Webhook.objects.create(url="https://example.org/", secret_name="WEBHOOK_SECRET").uid,
         "example": example_of(round_).uid,
         "split": split.uid,
         "export": Export.objects.create(split=split, format="huggingface").uid,
