@@ -98,7 +98,7 @@ TABLE = {
     "round_counts": get(CURATE),
     "round_settings": get(CURATE, "round"),
     "round_example": post(CURATE, "round"),
-    "round_example_remove": post(CURATE, "round", "example"),
+    "round_example_remove": post({**CURATE, "admin": 404}, "round", "example"),  # the researcher took it away
     "webhooks": get(ADMIN),
     "webhook": get(ADMIN, "webhook"),
     "webhook_act": post(ADMIN, "webhook"),
