@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from annotation.views import round_settings, rounds
+from annotation.views import round_settings, rounds, webhooks
 
 urlpatterns = [
     path("rounds/", rounds.rounds, name="rounds"),
@@ -17,4 +17,7 @@ urlpatterns = [
         round_settings.round_example_remove,
         name="round_example_remove",
     ),
+    path("webhooks/", webhooks.webhooks, name="webhooks"),
+    path("webhooks/<str:uid>/", webhooks.webhook, name="webhook"),
+    path("webhooks/<str:uid>/act/", webhooks.webhook_act, name="webhook_act"),
 ]

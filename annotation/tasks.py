@@ -1,15 +1,26 @@
-"""The worker's side of annotation: leases end, splits are audited and exported."""
+"""The worker's side of annotation: leases end, splits are audited and exported, others are told what happened."""
 
 from __future__ import annotations
 
 from functools import partial
 
+import structlog
 from django.db import transaction
 from django.utils import timezone
 
-from annotation.models import Export
-from annotation.services import assignments_expire, audit_make, audits_due, export_write, exports_due
+from annotation.models import Export, Round
+from annotation.services import (
+    assignments_expire,
+    audit_make,
+    audits_due,
+    export_write,
+    exports_due,
+    items_recount,
+)
+from annotation.services.webhooks import deliveries_due, delivery_send, events_collect
 from eqstudio.jobs import cpu_task, io_task
+
+logger = structlog.get_logger(__name__)
 
 
 @io_task
@@ -21,6 +32,24 @@ def annotation_sweep() -> None:
         transaction.on_commit(partial(export_run.delay, export.pk), robust=True)
     for audit in audits_due(now=now).only("pk"):
         transaction.on_commit(partial(audit_run.delay, audit.pk), robust=True)
+    events_collect(now=now)
+    for pk in deliveries_due(now=now):
+        transaction.on_commit(partial(delivery_run.delay, pk), robust=True)
+
+
+@io_task
+def delivery_run(delivery_id: int) -> None:
+    """Tell one address of one event."""
+    delivery_send(delivery_id=delivery_id, now=timezone.now())
+
+
+@io_task
+def rounds_recount() -> None:
+    """Hold the counts of open rounds against their leases, and tell what was wrong."""
+    for round_ in Round.objects.filter(state=Round.State.OPEN):
+        wrong = items_recount(round=round_)
+        if wrong:
+            logger.warning("items recounted", round=round_.uid, wrong=wrong)
 
 
 @cpu_task

@@ -68,6 +68,7 @@ RAIL: tuple[tuple[Any, tuple[Entry, ...]], ...] = (
         (
             Entry(can_administer, "people", "p", _("People")),
             Entry(can_administer, "events", "e", _("Events")),
+            Entry(can_administer, "webhooks", "w", _("Webhooks")),
             Entry(can_administer, "health", "y", _("Health")),
         ),
     ),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import re
+import socket
 import threading
 import time
 from collections import OrderedDict
@@ -203,6 +205,55 @@ def http_once(
 def http_request(method: str, url: str, *, max_bytes: int = MAX_BODY_BYTES, **options: Any) -> httpx.Response:
     """As ``http_once``, with bounded retries on transport errors, 429 and 5xx."""
     return http_once(method, url, max_bytes=max_bytes, **options)
+
+
+class PrivateAddress(InvalidInput):
+    """An address that leads into this house, where nobody from outside may send the studio."""
+
+
+def address_resolve(url: str, *, private: bool) -> str:
+    """The IP address behind ``url``, to connect to: it is looked up once, so that it cannot change after the check.
+
+    InvalidInput when ``url`` is no http(s) address or its name is not known; PrivateAddress when any of its addresses is
+    not a public one and ``private`` does not allow that.
+    """
+    try:
+        parsed = httpx.URL(url)
+    except httpx.InvalidURL as error:
+        raise InvalidInput(f"This is no address: {error}", field="url") from error
+    if parsed.scheme not in ("http", "https") or not parsed.host or parsed.userinfo:
+        raise InvalidInput("An address begins with https:// or http:// and holds no name or password.", field="url")
+    try:
+        found = socket.getaddrinfo(parsed.host, parsed.port or 443, type=socket.SOCK_STREAM)
+    except OSError as error:
+        raise InvalidInput(f"Nobody knows where {parsed.host} is ({error}).", field="url") from error
+    addresses = [str(entry[4][0]).partition("%")[0] for entry in found]
+    if not private and not all(ipaddress.ip_address(address).is_global for address in addresses):
+        raise PrivateAddress(f"{parsed.host} leads to a private address; the studio sends nothing there.", field="url")
+    return addresses[0]
+
+
+def http_post_public(
+    url: str, *, content: bytes, headers: dict[str, str], private: bool, timeout_s: float = 10.0
+) -> httpx.Response:
+    """One POST to somebody else's address, to exactly the IP address that was checked; no redirect is followed.
+
+    Certificates are checked against the name. httpx's errors are raised as they are, those of ``address_resolve`` too.
+    """
+    address = address_resolve(url, private=private)
+    parsed = httpx.URL(url)
+    shown = f"[{address}]" if ":" in address else address
+    host = parsed.netloc.decode()
+    with httpx.Client(timeout=timeout_s, follow_redirects=False, trust_env=False) as client:
+        return http_once(
+            "POST",
+            str(parsed.copy_with(host=shown)),
+            client=client,
+            max_bytes=64 * 1024,
+            content=content,
+            headers={**headers, "Host": host},
+            extensions={"sni_hostname": parsed.host},
+        )
 
 
 def http_failure(error: httpx.HTTPError, *, what: str) -> ProviderError:

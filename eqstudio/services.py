@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.contrib.auth.models import Group
 from django.db import IntegrityError, transaction
@@ -24,6 +24,8 @@ def person_invite(
     email: str = "",
     roles: Iterable[str] = (),
     language: str = "en",
+    skills: Iterable[str] = (),
+    speaks: Iterable[str] = (),
     actor: User | None = None,
 ) -> User:
     """Create a person who has no password yet; a sign-in link lets them choose one. Writes an Event."""
@@ -32,7 +34,14 @@ def person_invite(
         raise InvalidInput(_("There is already somebody called %(name)s here.") % {"name": username}, field="username")
     if email and User.objects.filter(email__iexact=email).exists():
         raise InvalidInput(_("Somebody here already has this e-mail address."), field="email")
-    person = User(username=username, display_name=name, email=email, language=language)
+    person = User(
+        username=username,
+        display_name=name,
+        email=email,
+        language=language,
+        skills=sorted(set(skills)),
+        speaks=sorted(set(speaks)),
+    )
     person.set_unusable_password()
     try:
         with transaction.atomic():
@@ -62,10 +71,25 @@ def person_roles_set(*, person: User, roles: Iterable[str], actor: User | None =
 
 @transaction.atomic
 def person_update(
-    *, person: User, name: str, email: str | None = None, language: str | None = None, actor: User | None = None
+    *,
+    person: User,
+    name: str,
+    email: str | None = None,
+    language: str | None = None,
+    skills: Iterable[str] | None = None,
+    speaks: Iterable[str] | None = None,
+    actor: User | None = None,
 ) -> User:
-    """Change how ``person`` is called, reached and spoken to; None leaves a value as it is. Writes an Event."""
-    fields = {"display_name": name, "email": email, "language": language}
+    """Change how ``person`` is called, reached and spoken to, and what rounds may ask of them; None leaves a value as it
+    is. Writes an Event.
+    """
+    fields: dict[str, Any] = {
+        "display_name": name,
+        "email": email,
+        "language": language,
+        "skills": None if skills is None else sorted(set(skills)),
+        "speaks": None if speaks is None else sorted(set(speaks)),
+    }
     changed = [field for field, value in fields.items() if value is not None and value != getattr(person, field)]
     if not changed:
         return person

@@ -194,6 +194,7 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
     "annotation-sweep": {"task": "io.annotation.tasks.annotation_sweep", "schedule": SWEEP_INTERVAL_S},
     "evaluation-sweep": {"task": "io.evaluation.tasks.sittings_sweep", "schedule": SWEEP_INTERVAL_S},
 }
+CELERY_BEAT_SCHEDULE["annotation-recount"] = {"task": "io.annotation.tasks.rounds_recount", "schedule": 3600}
 if not PRODUCTION:
     CELERY_BEAT_SCHEDULE["demo"] = {"task": "io.evaluation.demo.tasks.demo_step", "schedule": SWEEP_INTERVAL_S}
 
@@ -328,6 +329,8 @@ REST_FRAMEWORK = {
     "DEFAULT_THROTTLE_CLASSES": ["rest_framework.throttling.UserRateThrottle"],
     "DEFAULT_THROTTLE_RATES": {"user": env.str("EQSTUDIO_API_RATE", "6000/min")},
 }
+WEBHOOK_PRIVATE = env.bool("EQSTUDIO_WEBHOOK_PRIVATE", False)
+"""Whether webhooks may lead to addresses inside the house."""
 SPECTACULAR_SETTINGS = {
     "TITLE": "eqstudio",
     "VERSION": "0.1.0",

@@ -41,6 +41,7 @@ VERBS: dict[str, Any] = {
     "paused in the round": _("paused in the round"),
     "opened public page": _("opened the public page"),
     "person changed": _("changed name, e-mail or language"),
+    "person changed": _("changed name, e-mail, language or skills"),
     "person invited": _("invited"),
     "released": _("gave back"),
     "released split": _("released"),
@@ -70,6 +71,11 @@ VERBS: dict[str, Any] = {
     "upheld a flag": _("upheld a flag"),
     "waived gate": _("waived a gate"),
     "withdrew": _("withdrew items"),
+    "webhook added": _("added a webhook"),
+    "webhook removed": _("removed a webhook"),
+    "webhook switched off": _("switched a webhook off"),
+    "webhook switched on": _("switched a webhook on"),
+    "webhook tested": _("sent a test to a webhook"),
 }
 
 ENTITIES: dict[str, Any] = {
@@ -99,6 +105,8 @@ ENTITIES: dict[str, Any] = {
     "trialrecord": _("question"),
     "user": _("person"),
     "variant": _("version"),
+    "webhook": _("webhook"),
+    "webhookdelivery": _("delivery"),
 }
 
 STATES: dict[str, Any] = {

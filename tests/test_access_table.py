@@ -13,6 +13,7 @@ from django.utils import timezone
 from annotation.models import Export, Flag, Round
 from annotation.services.headphones import check_token, sound_addresses
 from annotation.models import Export, Release, Round, SplitAudit
+from annotation.models import Export, Round, Webhook
 from evaluation.services import sitting_open, study_create, trial_next
 from generation.media import clip_url
 from generation.models import Clip, Upload
@@ -135,7 +136,10 @@ TABLE = {
     "round_counts": get(CURATE),
     "round_settings": get(CURATE, "round"),
     "round_example": post(CURATE, "round"),
-    "round_example_remove": post(CURATE, "round", "example"),
+    "round_example_remove": post({**CURATE, "admin": 404}, "round", "example"),  # the researcher took it away
+    "webhooks": get(ADMIN),
+    "webhook": get(ADMIN, "webhook"),
+    "webhook_act": post(ADMIN, "webhook"),
     "adjudicate": get(CURATE, "item"),
     "adjudicate_more": post(CURATE, "item"),
     "adjudicate_reopen": post(CURATE, "item"),
@@ -247,6 +251,7 @@ def ids(visitors):
         "assignment": lease(round_, mine, now).uid,
         "judgement": judgement.uid,
         "item": done.item.uid,
+        "webhook": Webhook.objects.create(url="https://example.org/", secret_name="WEBHOOK_SECRET").uid,
         "example": example_of(round_).uid,
         "split": split.uid,
         "audit": SplitAudit.objects.create(split=split).uid,

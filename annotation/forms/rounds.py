@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from django import forms
@@ -38,17 +39,29 @@ Groups = tuple[tuple[Any, tuple[str, ...]], ...]
 _QUERY = ("categories", "sources", "valences")
 
 
+@dataclass(frozen=True)
+class Section:
+    """Fields that belong together. ``folded`` ones are opened by whoever wants something out of the ordinary."""
+
+    title: Any
+    fields: list[forms.BoundField]
+    folded: bool
+
+    @property
+    def wrong(self) -> bool:
+        return any(field.errors for field in self.fields)
+
+
 class Sections(forms.Form):
     """A form whose fields are shown in named groups."""
 
     groups: Groups = ()
+    unfolded = 1
 
-    def sections(self) -> Iterator[tuple[Any, list[forms.BoundField]]]:
-        """Each group's title with its fields, for the template; fields that a form has not are left out."""
-        for title, names in self.groups:
-            fields = [self[name] for name in names if name in self.fields]
-            if fields:
-                yield title, fields
+    def sections(self) -> Iterator[Section]:
+        """The groups, for the template."""
+        for place, (title, names) in enumerate(self.groups):
+            yield Section(title, [self[name] for name in names], folded=place >= self.unfolded)
 
 
 class RoundRulesForm(Sections):
@@ -198,6 +211,7 @@ def rules_known(round_: Round) -> dict[str, Any]:
 class RoundForm(RoundRulesForm):
     """A new review queue: which dialogues, and the rules."""
 
+    unfolded = 2
     name = forms.SlugField(label=_("Name"), max_length=80, help_text=_("Letters, digits, hyphens and underscores."))
     corpus = forms.ModelChoiceField(
         label=_("Corpus"),

@@ -22,6 +22,7 @@ class Webhook(models.Model):
     verbs = models.JSONField(default=list, blank=True, help_text="which events; empty is all of them")
     round = models.ForeignKey(Round, null=True, blank=True, on_delete=models.CASCADE, related_name="webhooks")
     active = models.BooleanField(default=True)
+    seen = models.PositiveBigIntegerField(default=0, help_text="events up to this one have been looked at")
     created = models.DateTimeField(auto_now_add=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
 

@@ -109,10 +109,13 @@ def _stand(round_: Round, annotator: User, now: datetime) -> Participation | Non
 
 
 def _active(round_: Round, annotator: User) -> Assignment | None:
+    """The lease that the person holds in the round. Nearly always there is none, so that is asked for first."""
     mine = Assignment.objects.filter(item__round=round_, annotator=annotator, state=State.ACTIVE)
-    found = mine.select_related("item__dialogue").first()
-    if found is not None:
-        found.item.round, found.annotator = round_, annotator
+    held = list(mine.order_by("pk").values_list("pk", flat=True)[:1])
+    if not held:
+        return None
+    found = Assignment.objects.select_related("item__dialogue").get(pk=held[0])
+    found.item.round, found.annotator = round_, annotator
     return found
 
 

@@ -71,7 +71,8 @@ def _speaking(response: HttpResponse, code: str) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def me(request: HttpRequest) -> HttpResponse:
     person = cast("User", request.user)
-    form = MeForm(request.POST or None, initial={"name": person.display_name, "language": person.language})
+    known = {"name": person.display_name, "language": person.language, "speaks": person.speaks}
+    form = MeForm(request.POST or None, initial=known)
     if request.method == "POST" and form.is_valid():
         person_update(person=person, actor=person, **form.cleaned_data)
         messages.success(request, _("Your settings are saved."))

@@ -86,15 +86,16 @@ def person(request: HttpRequest, uid: str) -> HttpResponse:
         "email": somebody.email,
         "language": somebody.language,
         "roles": [group.name for group in somebody.groups.all()],
+        "skills": somebody.skills,
+        "speaks": somebody.speaks,
     }
     form = PersonForm(request.POST or None, initial=known)
     if request.method == "POST" and form.is_valid():
         given = form.cleaned_data
         try:
             person_roles_set(person=somebody, roles=given["roles"], actor=actor)
-            person_update(
-                person=somebody, name=given["name"], email=given["email"], language=given["language"], actor=actor
-            )
+            told = {name: given[name] for name in ("name", "email", "language", "skills", "speaks")}
+            person_update(person=somebody, actor=actor, **told)
         except StudioError as error:
             form.add_error(error.field if error.field in form.fields else None, error.message)
         else:

@@ -1,6 +1,7 @@
 """Many people at once: threads race for leases and submits on the default database, SQLite or PostgreSQL."""
 
 import threading
+from datetime import timedelta
 
 import pytest
 from django.db import connection, connections
@@ -9,7 +10,14 @@ from django.utils import timezone
 
 from annotation.models import Assignment, Judgement, Round
 from annotation.selectors import live_judgements
-from annotation.services import assignment_next, assignments_expire
+from annotation.services import (
+    assignment_extend,
+    assignment_next,
+    assignment_release,
+    assignments_expire,
+    items_drifted,
+    items_recount,
+)
 from eqstudio.errors import Conflict
 from eqstudio.models import User
 from tests.annotation.factories import lease, round_with, submit
@@ -143,3 +151,49 @@ def test_a_busy_afternoon_gives_every_item_exactly_what_was_asked_for():
     assert sum(results) == 10
     assert list(made.items.annotate(n=Count("judgements")).values_list("n", flat=True)) == [2] * 5
     assert set(made.items.values_list("outcome", flat=True)) == {"kept"}
+
+
+def test_the_last_place_goes_to_one_of_two_who_race_for_it():
+    made = round_with(people_per_item=1, agree_needed=1)
+    people = [annotator() for _ in range(2)]
+
+    results = at_once(
+        *[
+            lambda person=person: assignment_next(
+                round=Round.objects.get(pk=made.pk), annotator=person, now=timezone.now()
+            )
+            for person in people
+        ]
+    )
+
+    assert sorted(type(result).__name__ for result in results) == ["Assignment", "NoneType"]
+    assert items_drifted(round=made) == []
+
+
+def test_counts_stay_true_while_leases_end_come_back_are_skipped_and_submitted():
+    made, now = round_with(items=3, people_per_item=3, agree_needed=1), timezone.now()
+    held = [lease(made, now=now) for _ in range(8)]
+    later = now + timedelta(minutes=21)
+
+    def skip(found):
+        assignment_release(assignment=Assignment.objects.get(pk=found.pk), now=later, skip="others")
+
+    def extend(found):
+        assignment_extend(assignment=Assignment.objects.select_related("item__round").get(pk=found.pk), now=later)
+
+    results = at_once(
+        lambda: assignments_expire(now=later),
+        lambda: assignments_expire(now=later),
+        *[lambda found=found: submit(Assignment.objects.get(pk=found.pk), now=later) for found in held[:3]],
+        *[lambda found=found: skip(found) for found in held[3:5]],
+        *[lambda found=found: extend(found) for found in held[5:]],
+        *[
+            lambda: assignment_next(round=Round.objects.get(pk=made.pk), annotator=annotator(), now=later)
+            for _ in range(4)
+        ],
+    )
+
+    assert {type(result) for result in results} <= {int, type(None), Judgement, Assignment, Conflict}
+    assert items_drifted(round=made) == []
+    assert items_recount(round=made) == 0
+    assert all(item.held <= item.wanted for item in made.items.all())

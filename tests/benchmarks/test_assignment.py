@@ -39,11 +39,12 @@ def studio(request, tmp_path_factory):
             "DJANGO_SETTINGS_MODULE": "eqstudio.settings",
             "EQSTUDIO_LOG_LEVEL": "WARNING",
         }
-        run = {"cwd": ROOT, "env": env, "check": True}
-        subprocess.run([sys.executable, "manage.py", "migrate", "-v0", "--skip-checks"], **run)
-        subprocess.run([sys.executable, "manage.py", "collectstatic", "-v0", "--noinput"], **run)
+        manage = [sys.executable, "manage.py"]
+        subprocess.run([*manage, "migrate", "-v0", "--skip-checks"], cwd=ROOT, env=env, check=True)
+        subprocess.run([*manage, "collectstatic", "-v0", "--noinput"], cwd=ROOT, env=env, check=True)
         seed = [sys.executable, "-m", "tests.benchmarks.listening_seed", "50", str(request.param)]
-        yield request.param, url, env, json.loads(subprocess.run(seed, stdout=subprocess.PIPE, **run).stdout)
+        made = subprocess.run(seed, cwd=ROOT, env=env, check=True, stdout=subprocess.PIPE)
+        yield request.param, url, env, json.loads(made.stdout)
 
 
 @contextmanager

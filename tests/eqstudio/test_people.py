@@ -262,3 +262,20 @@ def test_the_detail_of_an_event_may_have_any_name(client, ada):
     page = client.get(reverse("events")).content.decode()
 
     assert '<span class="muted">items</span> 5' in page
+
+
+def test_an_admin_names_skills_and_a_person_says_what_they_speak(client, ada, alice):
+    client.force_login(ada)
+    known = {"name": "Alice", "language": "en", "roles": ["annotator"]}
+    refused = client.post(reverse("person", args=[alice.uid]), {**known, "skills": "<script>"})
+    client.post(reverse("person", args=[alice.uid]), {**known, "skills": "Actor， clinic, actor", "speaks": ["zh"]})
+    alice.refresh_from_db()
+    named = (alice.skills, alice.speaks)
+    client.force_login(alice)
+    client.post(reverse("me"), {"name": "Alice", "language": "en", "speaks": ["en", "zh"], "skills": "admin"})
+
+    alice.refresh_from_db()
+    assert refused.status_code == 422
+    assert named == (["actor", "clinic"], ["zh"])
+    assert (alice.skills, alice.speaks) == (["actor", "clinic"], ["en", "zh"])
+    assert "actor, clinic" in client.get(reverse("me")).content.decode()

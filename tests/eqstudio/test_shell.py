@@ -24,7 +24,7 @@ def test_the_rail_shows_what_a_role_may_do(alice, rita, ada, otto):
 
     assert names(alice) == ["Home", "My judgements"]
     assert names(rita) == curation
-    assert names(ada) == [*curation, "People", "Events", "Health"]
+    assert names(ada) == [*curation, "People", "Events", "Webhooks", "Health"]
     assert names(otto) == []
 
 
