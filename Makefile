@@ -24,7 +24,7 @@ check: dev  ## lint, types, import rules, templates, migrations
 	@exec $(PY) tools/check.py
 
 bench: dev  ## the few figures that must not get worse
-	@exec $(PY) -m pytest tests/benchmarks/bench_studio.py -p no:randomly -q -s
+	@exec $(PY) -m pytest --benchmarks tests/benchmarks/bench_studio.py tests/benchmarks/test_agreement.py -p no:randomly -q -s
 
 soak: dev  ## long fault tests
 	@exec $(PY) -m pytest -m soak -p no:randomly -q

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from django.utils import timezone
 
-from annotation.domain.consensus import Context, chance_of_agreement, disagreement, rules, rules_over
+from annotation.domain.consensus import Context, chance_decided, chance_of_agreement, disagreement, rules, rules_over
 from annotation.domain.dawid_skene import dawid_skene
 from annotation.models import Assignment, RoundItem, Standing
 from annotation.selectors.consensus import chance_of_rule, item_grades, model_tables
@@ -215,6 +215,13 @@ def test_consensus_grades_have_their_spread_and_ties_stay_ties():
     assert {(grade.value, grade.spread) for grade in item_grades(item=item)} == {(3.0, 2)}
     item.round.grade_rule = "majority"
     assert {(grade.value, grade.spread) for grade in item_grades(item=item)} == {(None, 2)}
+
+
+def test_by_chance_a_tie_decides_nothing():
+    assert chance_decided(people=4, needed=2, share=0.5) == pytest.approx(10 / 16)
+    assert chance_decided(people=4, needed=3, share=0.3) == pytest.approx(
+        chance_of_agreement(people=4, needed=3, shares=[0.3, 0.7])
+    )
 
 
 def test_the_chance_of_the_rule_goes_by_how_often_the_round_says_keep():
