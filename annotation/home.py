@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotation.models import Assignment, Export, Judgement, Round, RoundItem
-from annotation.selectors import queue_state, rounds_open_for
+from annotation.selectors import disputed_items, queue_state, rounds_open_for
 from eqstudio.access import can_annotate, can_curate
 from eqstudio.home import Job, Panel, PersonCount
 from eqstudio.models import User
@@ -85,9 +85,7 @@ def _curation_panels() -> Iterator[Panel]:
     ]
     if rows:
         yield Panel("annotation/home_coverage.html", {"rows": rows}, order=40, aside=True)
-    disputed = RoundItem.objects.filter(outcome=RoundItem.Outcome.DISPUTED, adjudications=None).select_related(
-        "dialogue", "round"
-    )
+    disputed = disputed_items()
     count = disputed.count()
     if count:
         yield Panel(

@@ -74,7 +74,10 @@ def test_pages_of_a_round_fit_and_pass_axe(page_of, made, size, axe_check):
         if name == "round":
             chart = page.locator(".chart")
             chart.scroll_into_view_if_needed()
-            page.wait_for_function("document.querySelector('.chart').naturalWidth > 100")
+            drawn = (
+                "async () => { const i = document.querySelector('.chart'); await i.decode(); return i.naturalWidth }"
+            )
+            assert page.evaluate(drawn) > 100
         seen(page, f"{name}-{size}")
         axe_check(page)
         wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
