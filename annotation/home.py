@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from annotation.models import Assignment, Export, Judgement, Round, RoundItem
 from annotation.quality_words import place_words
-from annotation.selectors import queue_state, rounds_open_for
+from annotation.selectors import disputed_items, queue_state, rounds_open_for
 from annotation.selectors.my_work import invitations, stopped_places
 from eqstudio.access import can_annotate, can_curate
 from eqstudio.home import Job, Panel, PersonCount
@@ -96,9 +96,7 @@ def _curation_panels() -> Iterator[Panel]:
     ]
     if rows:
         yield Panel("annotation/home_coverage.html", {"rows": rows}, order=40, aside=True)
-    disputed = RoundItem.objects.filter(outcome=RoundItem.Outcome.DISPUTED, adjudications=None).select_related(
-        "dialogue", "round"
-    )
+    disputed = disputed_items()
     count = disputed.count()
     if count:
         yield Panel(

@@ -113,14 +113,14 @@ def over_time_svg(rows: Sequence[Mapping[str, Any]], *, axis: str) -> str:
     x = alt.X("label:N", sort=labels, title=None, axis=alt.Axis(labelAngle=-40, labelOverlap=True, labelLimit=120))
     scale = alt.Scale(domain=_domain(values, None), nice=False)
     colours = alt.Scale(domain=names, range=[SERIES[place % len(SERIES)] for place in range(len(names))])
-    legend = alt.Legend(title=None, orient="top", labelLimit=260) if len(names) > 1 else None
+    legend = alt.Legend(title=None, orient="top", labelLimit=260, symbolOpacity=1) if len(names) > 1 else None
     common = {"x": x, "color": alt.Color("name:N", scale=colours, legend=legend)}
     y = alt.Y("value:Q", title=axis, scale=scale)
     layers = [
         base.mark_area(opacity=0.16).encode(y=alt.Y("lo:Q", title=axis, scale=scale), y2="hi:Q", **common),
         base.mark_line(strokeWidth=2).encode(y=y, **common),
         base.mark_point(size=45, filled=True, opacity=1).encode(
-            y=y, shape=alt.Shape("name:N", sort=names, legend=legend), **common
+            y=y, shape=alt.Shape("name:N", sort=names, legend=None), **common
         ),
     ]
     return _svg(alt.layer(*layers).properties(width=WIDTH, height=CHART_HEIGHT))

@@ -125,7 +125,8 @@ def _not_for_words(name: str, table: Coded, level: str) -> str:
         return ""
     if level == "nominal":
         return IS_NOMINAL
-    return WORDS if table.numbers is None else ""
+    in_order = name == "alpha_ordinal" and table.ordered
+    return WORDS if table.numbers is None and not in_order else ""
 
 
 def _cluster_codes(table: Coded, clusters: Mapping[Hashable, Hashable] | None) -> Ints | None:

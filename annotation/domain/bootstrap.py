@@ -26,8 +26,8 @@ REPLICATES = 1000
 FEWEST = 200
 LEVEL = 0.95
 _BLOCK_CELLS = 4_000_000
-_DRAWS = 30_000_000
-"""So many clusters are drawn at most for one interval; with more than 30,000 clusters there are fewer replicates."""
+_DRAWS = 8_000_000
+"""So many clusters are drawn at most for one interval; with more than 8,000 clusters there are fewer replicates."""
 _SMALL_TABLE = 1_000_000
 _DIRECT = 16
 """Drawing from kinds of cluster pays when there are this many times fewer of them than clusters."""

@@ -200,18 +200,18 @@ def icc(table: Floats, form: str) -> Statistic:
     means = table.mean(axis=1)
 
     def statistic(weights: Floats) -> Floats:
-        items = weights.sum(axis=1)
-        column = (weights @ table) / items[:, None]
-        grand = column.mean(axis=1)
-        total = weights @ (table**2).sum(axis=1) - items * people * grand**2
-        rows = people * (weights @ means**2 - items * grand**2)
-        columns = items * ((column - grand[:, None]) ** 2).sum(axis=1)
+        items = weights.sum(axis=1)  # a replicate may hold no complete item: then all of this is undefined
         with np.errstate(invalid="ignore", divide="ignore"):
+            column = (weights @ table) / items[:, None]
+            grand = column.mean(axis=1)
+            total = weights @ (table**2).sum(axis=1) - items * people * grand**2
+            rows = people * (weights @ means**2 - items * grand**2)
+            columns = items * ((column - grand[:, None]) ** 2).sum(axis=1)
             between = rows / (items - 1)
             within = (total - rows) / (items * (people - 1))
             raters = columns / (people - 1)
             error = (total - rows - columns) / ((items - 1) * (people - 1))
-        return _icc_form(form, between, within, raters, error, items, people)
+            return _icc_form(form, between, within, raters, error, items, people)
 
     return statistic
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from math import comb
 from statistics import median as _median
 from typing import ClassVar, TypeVar
 
@@ -125,3 +126,14 @@ def chance_of_agreement(*, people: int, needed: int, shares: Sequence[float]) ->
             for total in range(people + 1)
         ]
     return 1.0 - weights[people] * factorial[people]
+
+
+def chance_decided(*, people: int, needed: int, share: float) -> float:
+    """How often ``needed`` of ``people`` random votes decide between two values, the first said with probability
+    ``share``; where both reach it there is no decision.
+    """
+    return sum(
+        comb(people, votes) * share**votes * (1 - share) ** (people - votes)
+        for votes in range(people + 1)
+        if (votes >= needed) != (people - votes >= needed)
+    )

@@ -40,6 +40,8 @@ class Coded:
     numbers: Floats | None
     items: Sequence[Hashable]
     raters: Sequence[Hashable]
+    ordered: bool = False
+    """Whether the domain was given in order; words that merely occurred have none, not even that of the alphabet."""
 
     def counts(self) -> Ints:
         """How often each item got each value: items x values."""
@@ -65,6 +67,7 @@ def coded(ratings: Iterable[Rating], domain: Sequence[Value] | None = None) -> C
         domain=scale,
         items=tuple(items),
         raters=tuple(raters),
+        ordered=domain is not None,
     )
 
 
@@ -76,6 +79,7 @@ def coded_arrays(
     domain: tuple[Value, ...],
     items: Sequence[Hashable] | None = None,
     raters: Sequence[Hashable] | None = None,
+    ordered: bool = False,
 ) -> Coded:
     """A table from one code per rating. Without names, items and raters that do not occur are left out and codes name
     the others.
@@ -86,7 +90,7 @@ def coded_arrays(
     matrix[item, rater] = value
     are_numbers = all(isinstance(value, int | float) for value in domain)
     numbers = np.asarray(domain, dtype=np.float64) if are_numbers and domain else None
-    return Coded(matrix=matrix, domain=domain, numbers=numbers, items=rows, raters=columns)
+    return Coded(matrix=matrix, domain=domain, numbers=numbers, items=rows, raters=columns, ordered=ordered)
 
 
 def _occurring(codes: Ints) -> tuple[Sequence[Hashable], Ints]:

@@ -33,7 +33,7 @@ VERDICTS = tuple(Judgement.Verdict.values)
 class Seen(NamedTuple):
     """What a round held when it was looked at. Equal means that nothing has changed."""
 
-    count: int
+    rows: int
     last: int
     last_uid: str
     leases: int
@@ -112,7 +112,7 @@ def _look(round_: Round) -> Seen:
     last = work.order_by("-pk").values_list("pk", "uid").first() or (0, "")
     standings = Standing.objects.filter(judgement__item__round=round_).aggregate(n=Count("pk"), last=Max("pk"))
     return Seen(
-        count=counted["count"],
+        rows=counted["count"],
         last=last[0],
         last_uid=last[1],
         leases=counted["leases"] or 0,
@@ -162,7 +162,8 @@ def _grades(found: QuerySet[Grade], pks: Ints) -> Ints:
     place = np.minimum(np.searchsorted(pks, table[:, 0]), len(pks) - 1)
     known = pks[place] == table[:, 0]
     table[:, 0] = place
-    return table[known]
+    chosen: Ints = table[known]
+    return chosen
 
 
 def _unusable(round_: Round) -> set[int]:
@@ -180,19 +181,19 @@ def _extended(kept: Arrays, round_: Round, now: Seen) -> Arrays | None:
         return None
     new = [row for row in rows if row[0] not in known]
     count = len(kept.pk) + len(new)
-    if count < now.count or len(new) > _FEW:
+    if count < now.rows or len(new) > _FEW:
         return None
     made = _joined(kept, new) if new else replace(kept)
     made.submitted = kept.submitted - {row[1] for row in rows}
     made.submitted |= {row[1] for row in rows if row[9] == Assignment.State.SUBMITTED}
     if (now.standings, now.last_standing) != (kept.seen.standings, kept.seen.last_standing):
         made.unusable = _unusable(round_)
-    return _settled(made, now._replace(count=count)) if _leases(made) == now.leases else None
+    return _settled(made, now._replace(rows=count)) if _leases(made) == now.leases else None
 
 
 def _joined(kept: Arrays, new: list[tuple[Any, ...]]) -> Arrays:
     table = _table(new)
-    columns = {name: np.concatenate([getattr(kept, name), part]) for name, part in table.items()}
+    columns: dict[str, Any] = {name: np.concatenate([getattr(kept, name), part]) for name, part in table.items()}
     order = np.argsort(columns["pk"], kind="stable")
     place = np.empty(len(order), dtype=np.int64)
     place[order] = np.arange(len(order))

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from annotation.domain.consensus import Context, Rule, chance_of_agreement, rules
+from annotation.domain.consensus import Context, Rule, chance_decided, rules
 from annotation.domain.dawid_skene import DawidSkene, dawid_skene
 from annotation.models import Grade, Judgement, Round, RoundItem
 from annotation.selectors.coded import VERDICTS, round_arrays
@@ -117,8 +117,8 @@ def chance_of_rule(*, round: Round) -> float | None:  # noqa: A002
     arrays = round_arrays(round=round)
     counted = Counter(arrays.verdict[arrays.live].tolist())
     total = counted[0] + counted[1]
-    shares = [counted[place] / total for place in range(len(VERDICTS))] if total else [0.5, 0.5]
-    return chance_of_agreement(people=round.people_per_item, needed=round.agree_needed, shares=shares)
+    share = counted[0] / total if total else 0.5
+    return chance_decided(people=round.people_per_item, needed=round.agree_needed, share=share)
 
 
 def judgements_of(*, item: RoundItem) -> list[Judgement]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -141,7 +142,7 @@ def _days(at: Ints) -> Ints:
     """Ordinals of local days; one look-up for each hour that occurs, since offsets change on the hour or half of it."""
     halves, place = np.unique(at // 1800, return_inverse=True)
     zone = timezone.get_default_timezone()
-    days = [timezone.datetime.fromtimestamp(int(half) * 1800, tz=zone).date().toordinal() for half in halves]
+    days = [datetime.fromtimestamp(int(half) * 1800, tz=zone).date().toordinal() for half in halves]
     return np.asarray(days, dtype=np.int64)[place.reshape(-1)] if days else np.zeros(0, dtype=np.int64)
 
 

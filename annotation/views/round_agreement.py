@@ -46,14 +46,16 @@ def round_agreement_page(request: HttpRequest, uid: str) -> HttpResponse:
     chosen = _chosen(request, dimensions)
     by = request.GET.get("by", "")
     by = by if by in GROUPINGS else ""
-    names = NOMINAL if chosen and (chosen.level == "nominal" or chosen.table()[0].numbers is None) else NAMES
+    names: tuple[str, ...] = NOMINAL if chosen and (chosen.level == "nominal" or chosen.table()[0].numbers is None) else NAMES
+    headline = headline_of(chosen.name, chosen.level) if chosen else ""
+    names = tuple(sorted(names, key=lambda name: name != headline))
     context = {
         **head(request, found, "agreement"),
         "questions": [(one.name, question_label(one.name)) for one in dimensions],
         "chosen": chosen.name if chosen else "",
         "by": by,
         "groupings": list(GROUPINGS.items()),
-        "headline": headline_of(chosen.name, chosen.level) if chosen else "",
+        "headline": headline,
         "names": [(name, COEFFICIENTS[name]) for name in names],
         "groups": _groups(found, chosen, by, names) if chosen else [],
         "raters": _raters(found),
@@ -130,9 +132,9 @@ def round_matrix(request: HttpRequest, uid: str) -> HttpResponse:
     return render(request, "annotation/round_matrix.html", context)
 
 
-def _cell(cell: Cell | None, first: int, second: int) -> dict[str, Any] | None:
+def _cell(cell: Cell | None, first: int, second: int) -> dict[str, Any]:
     if cell is None:
-        return None
+        return {"itself": first == second}
     value = cell.estimate.value
     shade = "" if value is None else f"shade{min(4, max(0, int((value + 0.2) * 5)))}"
     return {

@@ -31,7 +31,7 @@ TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}
 
 @require_safe
 @curating
-def round_ratings(request: HttpRequest, uid: str, form: str) -> StreamingHttpResponse:
+def round_ratings(request: HttpRequest, uid: str, form: str) -> Any:
     """Every rating that counts as a long table: CSV (``?bom=1`` for spreadsheets) or JSON lines."""
     found = round_for(person(request), uid)
     if form not in TYPES:

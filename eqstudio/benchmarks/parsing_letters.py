@@ -135,7 +135,8 @@ class _Reader:
         found = []
         for match in _BOXED.finditer(self.text):
             inner = re.sub(r"\\?(?:text|mathrm|textbf|mathbf)\s*", "", match.group(1))
-            letter = self._whole(inner)
+            named = re.fullmatch(rf"\{{?\s*({self.capital})\s*:[^{{}}]*\}}?", inner)  # C: the words of option C
+            letter = named.group(1) if named else self._whole(inner)
             if letter is None:
                 return None
             found.append(Mention(letter, match.start(1), match.end(1)))

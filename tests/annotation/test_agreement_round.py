@@ -192,7 +192,7 @@ def test_a_row_that_commits_behind_a_later_one_is_not_missed():
         kept,
         **{name: getattr(kept, name)[rows] for name in ("pk", "assignment", "item", "annotator", "revision", "at", "verdict", "retracted", "named")},
         grades=kept.grades[kept.grades[:, 0] > 0] - [1, 0, 0],
-        seen=kept.seen._replace(count=kept.seen.count - 1),
+        seen=kept.seen._replace(rows=kept.seen.rows - 1),
     )  # fmt: skip
 
     again = round_arrays(round=made)

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from django.utils import timezone
 
-from annotation.domain.consensus import Context, chance_of_agreement, disagreement, rules, rules_over
+from annotation.domain.consensus import Context, chance_decided, chance_of_agreement, disagreement, rules, rules_over
 from annotation.domain.dawid_skene import dawid_skene
 from annotation.models import Assignment, RoundItem, Standing
 from annotation.selectors.consensus import chance_of_rule, item_grades, model_tables
-from annotation.services import item_close, item_reopen, item_set_aside, judgement_retract
+from annotation.services import assignment_next, item_close, item_reopen, item_set_aside, judgement_retract
 from eqstudio.errors import UnknownAlias
 from eqstudio.models import Event
 from tests.annotation.factories import judged_round, round_with, submit
@@ -217,6 +217,13 @@ def test_consensus_grades_have_their_spread_and_ties_stay_ties():
     assert {(grade.value, grade.spread) for grade in item_grades(item=item)} == {(None, 2)}
 
 
+def test_by_chance_a_tie_decides_nothing():
+    assert chance_decided(people=4, needed=2, share=0.5) == pytest.approx(10 / 16)
+    assert chance_decided(people=4, needed=3, share=0.3) == pytest.approx(
+        chance_of_agreement(people=4, needed=3, shares=[0.3, 0.7])
+    )
+
+
 def test_the_chance_of_the_rule_goes_by_how_often_the_round_says_keep():
     fresh = round_with(people_per_item=4, agree_needed=3)
     assert chance_of_rule(round=fresh) == pytest.approx(2 * (4 + 1) / 16)
@@ -225,3 +232,25 @@ def test_the_chance_of_the_rule_goes_by_how_often_the_round_says_keep():
     assert chance_of_rule(round=judged) == pytest.approx(chance_of_agreement(people=4, needed=3, shares=[0.75, 0.25]))
     judged.rule = "majority"
     assert chance_of_rule(round=judged) is None
+
+
+def test_the_second_opinion_is_collected_after_the_first():
+    """B05: two votes each on three items; what one has judged stays in the queue of the next until it is full."""
+    made = round_with(items=3, people_per_item=2, agree_needed=2)
+    now = timezone.now()
+    one, two, three = annotator(), annotator(), annotator()
+    mine = []
+    for _time in range(2):
+        lease = assignment_next(round=made, annotator=one, now=now)
+        mine.append(lease.item_id)
+        submit(lease)
+    for person in (two, three):
+        while (lease := assignment_next(round=made, annotator=person, now=now)) is not None:
+            submit(lease)
+            mine += [lease.item_id] if person == two else []
+
+    rest = assignment_next(round=made, annotator=one, now=now)
+    assert len(set(mine[:2])) == 2
+    assert set(mine[:2]) <= set(mine[2:])
+    assert rest is None or rest.item_id not in mine[:2]
+    assert [item.judgements.count() for item in made.items.all()] == [2, 2, 2]

@@ -15,7 +15,7 @@ class Command(StudioCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("csv", type=Path)
+        parser.add_argument("csv", type=Path, metavar="FILE")
         parser.add_argument("--round", required=True, help="name of the round; it is made when there is none")
 
         parser.add_argument("--encoding", default="", help="of a file without a byte order mark; UTF-8 if not said")
