@@ -206,5 +206,5 @@ class InviteForm(forms.Form):
 class PeriodForm(forms.Form):
     """From one day to another, both included; empty is from the beginning, or to the end."""
 
-    start = forms.DateField(label=_("From"), required=False, widget=forms.DateInput(attrs={"type": "date"}))
-    end = forms.DateField(label=_("To"), required=False, widget=forms.DateInput(attrs={"type": "date"}))
+    start = forms.DateField(label=_("First day"), required=False, widget=forms.DateInput(attrs={"type": "date"}))
+    end = forms.DateField(label=_("Last day"), required=False, widget=forms.DateInput(attrs={"type": "date"}))
