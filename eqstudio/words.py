@@ -41,6 +41,7 @@ VERBS: dict[str, Any] = {
     "retracted": _("took a judgement back"),
     "roles set": _("set the roles"),
     "set a known answer": _("set a known answer"),
+    "set the rules for judges": _("set the rules for judges"),
     "set the standing": _("set what a judgement counts for"),
     "set to closed": _("closed"),
     "set to open": _("opened"),
