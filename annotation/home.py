@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotation.models import Assignment, Export, Judgement, Round, RoundItem
+from annotation.models import Assignment, Export, Judgement, Participation, Round, RoundItem
 from annotation.quality_words import place_words
 from annotation.selectors import disputed_items, queue_state, rounds_open_for
 from annotation.selectors.my_work import invitations, stopped_places
@@ -30,23 +30,25 @@ _DONE = [Assignment.State.SUBMITTED.value, Assignment.State.LATE.value]
 def panels(user: User, now: datetime) -> Iterator[Panel]:
     """For annotators the rounds that wait and what they did; for researchers coverage and disputes."""
     if can_annotate(user):
-        yield from _places_panel(user)
-        yield _rounds_panel(user, now)
+        stopped = stopped_places(annotator=user)
+        yield from _places_panel(user, stopped)
+        yield _rounds_panel(user, now, without=[place.round_id for place in stopped])
         yield _my_day_panel(user, now)
     if can_curate(user):
         yield from _curation_panels()
 
 
-def _places_panel(user: User) -> Iterator[Panel]:
+def _places_panel(user: User, places: Sequence[Participation]) -> Iterator[Panel]:
     """Rounds in which the person is stopped, with the reason in plain words, and those that wait for them to begin."""
-    stopped = [(place, words) for place in stopped_places(annotator=user) if (words := place_words(place))]
+    stopped = [(place, words) for place in places if (words := place_words(place))]
     invited = invitations(annotator=user)
     if stopped or invited:
         yield Panel("annotation/home_my_places.html", {"stopped": stopped, "invited": invited}, order=5)
 
 
-def _rounds_panel(user: User, now: datetime) -> Panel:
-    rounds = list(rounds_open_for(user)[:ROUNDS_SHOWN])
+def _rounds_panel(user: User, now: datetime, *, without: Sequence[int]) -> Panel:
+    """Rounds that are open to the person, ``without`` those in which they are stopped."""
+    rounds = list(rounds_open_for(user).exclude(pk__in=without)[:ROUNDS_SHOWN])
     left = _left_by_round(user, rounds)
     pace = _pace_seconds(user)
     rows: list[dict[str, Any]] = [

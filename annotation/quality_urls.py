@@ -15,6 +15,7 @@ urlpatterns = [
     path("flags/<str:uid>/decide/", flags.flag_decision, name="flag_decide"),
     path("judgements/<str:uid>/standing/", flags.judgement_standing, name="judgement_standing"),
     path("rounds/<str:uid>/gold/", gold.round_gold, name="round_gold"),
+    path("rounds/<str:uid>/judges/", gold.round_rules, name="round_rules"),
     path("rounds/<str:uid>/gold/new/", gold.gold_new, name="gold_new"),
     path("gold/<str:uid>/", gold.gold_edit, name="gold_edit"),
     path("gold/<str:uid>/remove/", gold.gold_take_away, name="gold_remove"),

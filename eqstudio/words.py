@@ -54,6 +54,7 @@ VERBS: dict[str, Any] = {
     "rules changed": _("changed the rules"),
     "set aside": _("set aside as not judgeable"),
     "set a known answer": _("set a known answer"),
+    "set the rules for judges": _("set the rules for judges"),
     "set the standing": _("set what a judgement counts for"),
     "set to closed": _("closed"),
     "set to open": _("opened"),

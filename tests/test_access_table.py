@@ -109,6 +109,7 @@ TABLE = {
     "flag_decide": post(CURATE, "flag"),
     "judgement_standing": post(CURATE, "judgement"),
     "round_gold": get(CURATE, "round"),
+    "round_rules": get(CURATE, "round"),
     "gold_new": get(CURATE, "round"),
     "gold_edit": get(CURATE, "item"),
     "gold_remove": post(CURATE, "item"),

@@ -31,6 +31,8 @@ class QualityForm(forms.Form):
     ``quality()`` is what ``Round.quality`` stores. Shares are asked in per cent; 0 switches a check off.
     """
 
+    title = _("Judges")
+
     headphones = _switch(_("Headphone check first"), _("Six short sounds that only headphones tell apart."))
     headphones_hours = _whole(_("Good for, hours"), 1, 720)
     training = _switch(_("Training with feedback first"), _("On items with a known answer; see the page Gold."))
@@ -206,5 +208,5 @@ class InviteForm(forms.Form):
 class PeriodForm(forms.Form):
     """From one day to another, both included; empty is from the beginning, or to the end."""
 
-    start = forms.DateField(label=_("From"), required=False, widget=forms.DateInput(attrs={"type": "date"}))
-    end = forms.DateField(label=_("To"), required=False, widget=forms.DateInput(attrs={"type": "date"}))
+    start = forms.DateField(label=_("First day"), required=False, widget=forms.DateInput(attrs={"type": "date"}))
+    end = forms.DateField(label=_("Last day"), required=False, widget=forms.DateInput(attrs={"type": "date"}))

@@ -247,7 +247,8 @@ def judgement_retract(*, judgement: Judgement, actor: Any, now: datetime) -> Ass
         raise Conflict(str(_TRAINED))
     if now - judgement.created > timedelta(seconds=item.round.undo_seconds):
         raise Conflict(_("The time to take this judgement back is over; it stays as it is."))
-    item_reopen(item=item, actor=actor, reason="undo")
+    if lease.kind == Kind.WORK:  # what is said of an item as gold or again never closed it
+        item_reopen(item=item, actor=actor, reason="undo")
     _lease_return(lease, judgement, now)
     Judgement.objects.create(
         item=item,

@@ -11,12 +11,13 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotation.domain.assignment import shown_order
-from annotation.forms.quality import GoldForm, ReasonForm
+from annotation.forms.quality import GoldForm, QualityForm, ReasonForm
 from annotation.models import GoldAnswer, Kind, RoundItem
 from annotation.selectors import item_for, round_for
 from annotation.selectors.gold import decided_items, gold_rows
 from annotation.selectors.quality import known_answers, rules_of
 from annotation.services.gold import gold_add, gold_from_decision, gold_remove, gold_set
+from annotation.services.judge_rules import judge_rules_set
 from annotation.views.judging import letters_of, rubric_of, scenario_lines
 from eqstudio.access import can_curate
 from eqstudio.benchmarks import benchmark_get
@@ -61,6 +62,20 @@ def round_gold(request: HttpRequest, uid: str) -> HttpResponse:
         "decided": decided_items(round=found),
     }
     return render(request, "annotation/quality_gold.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@curating
+def round_rules(request: HttpRequest, uid: str) -> HttpResponse:
+    """What the round asks of its judges. A round without rules is shown the recommended ones."""
+    found = round_for(person(request), uid, may_do=can_curate)
+    form = QualityForm(request.POST or None, rules=found.quality or None)
+    if request.method == "POST" and form.is_valid():
+        judge_rules_set(round=found, quality=form.quality(), actor=person(request))
+        messages.success(request, _("The rules are kept. They hold from the next item on."))
+        return redirect("round_gold", found.uid)
+    context = {"round": found, "tab": "gold", "form": form, "fresh": not found.quality}
+    return render(request, "annotation/quality_rules.html", context, status=422 if form.errors else 200)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -37,6 +37,7 @@ from eqstudio.models import User
 from generation.views.guards import curating, person
 
 PER_PAGE = 25
+FLAGS_SHOWN = 30
 HEADER = (
     "person", "uid", "state", "reason", "judgements", "control_items", "active_minutes", "median_seconds",
     "gold_right", "gold_right_lo", "gold_right_hi", "gold_n", "same_verdict", "same_verdict_n", "same_grade",
@@ -121,6 +122,7 @@ def round_person(request: HttpRequest, uid: str, person_uid: str) -> HttpRespons
     ordered = words.select_related("item__dialogue", "assignment").order_by("-pk")
     page = Paginator(ordered, PER_PAGE).get_page(request.GET.get("page"))
     place = detail.row.participation
+    flags = _flags(found, annotator)
     context = {
         "round": found,
         "tab": "people",
@@ -131,7 +133,8 @@ def round_person(request: HttpRequest, uid: str, person_uid: str) -> HttpRespons
         "chip": state_chip(place.state) if place else "",
         "drift": detail.drift,
         "chart": drift_chart(detail.drift),
-        "flags": [_flag(flag) for flag in _flags(found, annotator)],
+        "flags": [_flag(flag) for flag in flags[:FLAGS_SHOWN]],
+        "flags_more": max(0, len(flags) - FLAGS_SHOWN),
         "form": PlaceForm(),
         "page_obj": page,
         "judgements": _judgements(page.object_list, found, annotator),
@@ -139,9 +142,11 @@ def round_person(request: HttpRequest, uid: str, person_uid: str) -> HttpRespons
     return render(request, "annotation/quality_person.html", context)
 
 
-def _flags(round_: Round, annotator: User) -> Iterable[Flag]:
+def _flags(round_: Round, annotator: User) -> list[Flag]:
+    """Those to be decided first, then the latest."""
     found = Flag.objects.filter(round=round_, annotator=annotator)
-    return found.select_related("judgement__item__dialogue", "decided_by").order_by("state", "-pk")
+    ordered = found.select_related("judgement__item__dialogue", "decided_by").order_by("-pk")
+    return sorted(ordered, key=lambda flag: flag.state != Flag.State.OPEN)
 
 
 def _flag(flag: Flag) -> dict[str, Any]:

@@ -1,11 +1,12 @@
 """Known answers are set, taken over and taken away; gold never counts; training tells what was expected."""
 
 import pytest
+from django.utils import timezone
 
 from annotation.models import GoldAnswer, Kind
 from annotation.selectors import live_judgements, round_agreement
 from annotation.selectors.quality import checked, last_words, training_feedback
-from annotation.services import item_adjudicate
+from annotation.services import item_adjudicate, judgement_retract
 from annotation.services.gold import gold_add, gold_from_decision, gold_remove, gold_set
 from eqstudio.errors import Conflict, InvalidInput
 from generation.models import Dialogue
@@ -30,6 +31,21 @@ def test_gold_and_repeats_never_count():
     assert made.items.filter(kind="gold").exclude(outcome="").count() == 0
     assert made.items.filter(kind="work").get().judgements.count() == 2
     assert live_judgements(item=made.items.get(kind="work")).get().grades.first().value == 3
+
+
+@pytest.mark.parametrize("kind", ["gold", "repeat"])
+def test_taking_back_gold_or_a_repetition_leaves_the_item_as_it_was_decided(kind):
+    made = judged_round(items=1, verdicts=("keep", "keep", "reject"), agree_needed=3)
+    item = made.items.get()
+    item_adjudicate(item=item, verdict="keep", reason="clear", actor=researcher())
+    person = annotator() if kind == "gold" else item.judgements.first().annotator
+    if kind == "gold":
+        gold_from_decision(item=item, actor=researcher())
+
+    lease = judgement_retract(judgement=judge(item, person, kind), actor=person, now=timezone.now())
+
+    item.refresh_from_db()
+    assert (lease.state, item.outcome, item.closed_at is not None) == ("active", "kept", True)
 
 
 def test_gold_is_made_from_an_experts_decision_at_once():

@@ -14,6 +14,7 @@ from annotation.services import item_adjudicate
 from annotation.services.participations import participation_pause
 from annotation.views.csv_files import cell
 from annotation.views.drift_chart import drift_chart
+from eqstudio.models import Event
 from tests.annotation.factories import judged_round, round_with
 from tests.annotation.quality import answer_special, known_item, place, quality_round, variant_uids, work
 from tests.eqstudio.factories import annotator
@@ -274,6 +275,7 @@ def test_the_rules_form_starts_recommended_and_gives_what_a_round_stores():
     assert form.is_valid(), form.errors
     assert (form.quality()["gold_pass"], form.quality()["training"], form.quality()["headphones"]) == (0.8, True, False)
     assert sum(len(fields) for _title, fields in form.groups()) == len(form.fields)
+    assert form.title == "Judges"
     assert QualityForm(rules=form.quality()).initial["gold_pass"] == 80
 
 
@@ -282,6 +284,24 @@ def test_the_rules_form_says_which_rule_is_wrong():
     form = QualityForm({**fresh.initial, "gold_every": 1, "headphones": "on"})
 
     assert list(form.errors) == ["gold_every"]
+
+
+def test_the_rules_of_a_round_are_set_on_their_page(lead):
+    made = round_with()
+    address = reverse("round_rules", args=[made.uid])
+    page = lead.get(address)
+    sent = {name: value for name, value in page.context["form"].initial.items() if value is not False}
+
+    assert "Nothing is asked of judges yet" in text(page)
+    assert lead.post(address, {**sent, "gold_every": 1}).status_code == 422
+    assert lead.post(address, {**sent, "gold_first": 5}).url == reverse("round_gold", args=[made.uid])
+    made.refresh_from_db()
+    assert (made.quality["gold_first"], made.quality["gold_every"]) == (5, 15)
+
+    told = Event.objects.filter(verb="set the rules for judges")
+    assert told.get().detail["gold_first"] == 5
+    lead.post(address, {**sent, "gold_first": 5})
+    assert told.count() == 1
 
 
 # One's own work, and the words of a pause
