@@ -12,7 +12,7 @@ from django.db.models import Count, Q
 from django.utils.translation import gettext as _
 
 from annotation.domain.assignment import Candidate, rank, shown_order
-from annotation.models import Assignment, Participation, Round, RoundItem
+from annotation.models import Assignment, Kind, Participation, Round, RoundItem
 from eqstudio.errors import Conflict, InvalidInput
 from eqstudio.events import event_record
 from eqstudio.models import User
@@ -169,5 +169,5 @@ def draft_save(*, assignment: Assignment, draft: dict[str, Any]) -> Assignment:
     return assignment
 
 
-def participation_counted(*, participation: Participation, now: datetime) -> None:
-    """Take one more judgement of kind work into the person's counts of the round, the day and the sitting."""
+def participation_counted(*, participation: Participation, now: datetime, kind: str = Kind.WORK) -> None:
+    """Count one answer of a person: called once for each lease that is submitted, late ones included."""

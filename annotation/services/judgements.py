@@ -81,8 +81,8 @@ def grade_submit(
     if _counts(assignment):
         item_close(item=item, now=now)
     participation = participation_get(round=item.round, annotator=assignment.annotator)
-    if first and assignment.kind == Kind.WORK:
-        participation_counted(participation=participation, now=now)
+    if first:
+        participation_counted(participation=participation, now=now, kind=assignment.kind)
     _listening_check(judgement, assignment, item, answer, now)
     judgement_checked(judgement=judgement, participation=participation, now=now)
     return judgement
