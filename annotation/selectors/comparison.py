@@ -53,7 +53,8 @@ def _shows(judgement: Judgement, now: datetime) -> bool:
 def _last_words(items: set[int]) -> list[Judgement]:
     later = Judgement.objects.filter(assignment=OuterRef("assignment"), revision__gt=OuterRef("revision"))
     said = Judgement.objects.filter(item__in=items, retracted=False, assignment__state=Assignment.State.SUBMITTED)
-    return list(said.exclude(Exists(later)).prefetch_related("grades__variant"))
+    once = said.exclude(Exists(later)).exclude(assignment__kind=Kind.REPEAT)
+    return list(once.prefetch_related("grades__variant"))
 
 
 def _closed(item: RoundItem, others: int) -> bool:

@@ -164,7 +164,7 @@ def judge_skip(request: HttpRequest, uid: str) -> JsonResponse:
     round_ = _round(request, uid)
     sent = payload_read(request, Skip)
     now = timezone.now()
-    if sent.skip == Assignment.Skip.UNJUDGEABLE and not sent.reason.strip():
+    if sent.skip == "unjudgeable" and not sent.reason.strip():
         raise InvalidInput(_("Say why it cannot be judged."), field="reason")
     lease = _lease(request, round_, sent.assignment)
     assignment_release(assignment=lease, now=now, skip=sent.skip, reason=sent.reason.strip())

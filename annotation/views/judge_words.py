@@ -40,9 +40,6 @@ def judge_words() -> dict[str, str]:
         "wait": _("Your judgement is kept in this browser. The next item comes when it has been sent."),
         "failed": _("That did not work: {message} What you entered is kept."),
         "offline": _("There is no connection. Try again in a moment; what you entered is kept."),
-        "audio": _("audio problem"),
-        "wholeItem": _("the whole item"),
-        "training": _("This was training. Read what was expected, then go on."),
     }
 
 

@@ -32,7 +32,7 @@ PER_PAGE = 50
 @role_require(can_annotate)
 def my_judgements(request: HttpRequest) -> HttpResponse:
     """What the person said so far, newest first, by round, verdict and state, and what may still be changed."""
-    form = HistoryForm(request.GET, user=request.user)
+    form = HistoryForm(request.GET, user=request.user)  # type: ignore[arg-type]
     found = form.narrow(judgements_of(request.user))  # type: ignore[arg-type]
     page = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
     context = {"page_obj": page, "rows": history_rows(page.object_list, now=timezone.now()), "form": form}

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from annotation.domain.gate import heard_possible, heard_seconds
 from annotation.domain.questions import EMOTIONS, Questions, answers_wrong
-from annotation.models import Assignment, AudioProblem, Flag, GoldAnswer, Judgement
+from annotation.models import Assignment, AudioProblem, Flag, GoldAnswer, Judgement, RoundItem
 from annotation.selectors import live_judgements
 from annotation.selectors.comparison import comparisons
 from annotation.selectors.quality import training_feedback
@@ -252,11 +252,12 @@ def test_others_are_not_shown_of_an_open_item_nor_where_the_round_forbids_it():
 
 def test_gold_compares_like_work_so_that_nothing_tells_them_apart():
     made = round_with(people_per_item=2, show_feedback=True)
-    type(made.items.get()).objects.filter(round=made).update(kind="gold")
-    mine = submit(lease(made))
+    first, second = lease(made), lease(made)
+    RoundItem.objects.filter(round=made).update(kind="gold")
+    Assignment.objects.filter(item__round=made).update(kind="gold")
+    mine = submit(Assignment.objects.get(pk=first.pk))
     assert comparisons([Judgement.objects.get(pk=mine.pk)], now=later()) == {}
-    other = lease(made)
-    submit(other)
+    submit(Assignment.objects.get(pk=second.pk))
 
     assert comparisons([Judgement.objects.get(pk=mine.pk)], now=later())[mine.pk].keeps == 1
 

@@ -207,6 +207,7 @@ def test_sigkill_of_the_server_loses_nothing(new_page, sign_in, alice, round_, c
         expect(page.locator(".judge-count")).to_have_text("item 2 of 2")
         expect(page.locator("#judge-outbox")).to_be_empty()
     finally:
+        page.close()
         server.kill()
 
     assert Judgement.objects.get().grades.count() == 4

@@ -13,7 +13,7 @@ export function fetchAhead() {
   const { item } = state;
   if (!page.dataset.ahead || !item || item.sent || asked === item.assignment) return;
   const clips = itemClips();
-  if (!clips.every((clip) => clip.loaded) || clips.filter((clip) => clip.done).length < clips.length / 2) return;
+  if (!clips.every((clip) => clip.loaded || clip.done) || clips.filter((clip) => clip.done).length < clips.length / 2) return;
   asked = item.assignment;
   fetchFor(item.assignment);
 }
