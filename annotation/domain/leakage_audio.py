@@ -165,19 +165,28 @@ def alike_pairs(
             yield found
 
 
-def _vectors(prints: Mapping[str, Print]) -> tuple[list[str], Floats]:
-    found = {name: vector for name, one in prints.items() if (vector := one.vector()) is not None}
-    empty = np.zeros((0, _BANDS * _MOMENTS), dtype=np.float32)
-    return list(found), np.stack(list(found.values())) if found else empty
+def _shapes(prints: Mapping[str, Print]) -> tuple[list[str], NDArray[np.int8]]:
+    names = [name for name, one in prints.items() if one.shape.size]
+    empty = np.zeros((0, _BANDS * _MOMENTS), dtype=np.int8)
+    return names, np.stack([prints[name].shape for name in names]) if names else empty
+
+
+def _units(shapes: NDArray[np.int8]) -> Floats:
+    found = shapes.astype(np.float32)
+    return np.asarray(found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-9))
 
 
 def _by_shape(here: Mapping[str, Print], there: Mapping[str, Print], block: int) -> Iterator[Alike]:
-    names, mine = _vectors(here)
-    other_names, theirs = (names, mine) if here is there else _vectors(there)
+    """Block by block on both sides, so that only the 8-bit shapes are whole in memory."""
+    names, mine = _shapes(here)
+    other_names, theirs = (names, mine) if here is there else _shapes(there)
     for start in range(0, len(names), block):
-        scores = mine[start : start + block] @ theirs.T
-        for row, column in zip(*np.nonzero(scores >= SAME_SHAPE), strict=True):
-            yield Alike(names[start + row], other_names[column], "shape", float(min(1.0, scores[row, column])))
+        some = _units(mine[start : start + block])
+        for other in range(0, len(other_names), block * 4):
+            scores = some @ _units(theirs[other : other + block * 4]).T
+            for row, column in zip(*np.nonzero(scores >= SAME_SHAPE), strict=True):
+                score = float(min(1.0, scores[row, column]))
+                yield Alike(names[start + row], other_names[other + column], "shape", score)
 
 
 def _by_marks(here: Mapping[str, Print], there: Mapping[str, Print]) -> Iterator[Alike]:

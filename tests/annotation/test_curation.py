@@ -64,6 +64,7 @@ def test_a_recipe_is_the_same_thing_as_table_toml_and_json():
         ({"rounds": "arena"}, "rounds", "a list of texts"),
         ({"language": "\ud83d"}, "language", "should be text"),
         ({"categories": ["\udc00"]}, "categories", "a list of texts"),
+        ({"rounds": ["a\0b"]}, "rounds", "a list of texts"),
         ({"targets": {"category": 3}}, "targets", "tables"),
         ({"targets": {"mood": {"a": 1}}}, "targets", "one of category"),
         ({"balance": ["mood"], "size": 3}, "balance", "one of category"),

@@ -10,6 +10,7 @@ from annotation.domain.curation import Recipe
 from annotation.domain.manifest import content_hash, manifest_hash
 from annotation.models import Split
 from annotation.selectors import manifest_entries, manifest_head, split_audit
+from annotation.selectors.split_content import Content
 from annotation.services import split_freeze
 from eqstudio.errors import InvalidInput
 from generation.models import Dialogue, Variant
@@ -346,13 +347,14 @@ def test_a_recipe_that_nothing_meets_names_the_items_it_removed():
 
 
 def test_half_a_character_in_a_text_is_told_with_its_dialogue():
-    dialogue = speecheq_dialogue(scenario={"context": "half of a pair: \ud83d"})
+    """SQLite holds such a scenario; PostgreSQL does not take it in the first place."""
+    row = {"uid": "abc", "external_id": "", "title": "T", "benchmark": "speecheq", "category": "c", "language": "en"}
+    content = Content(row={**row, "extras": {}, "scenario": {"context": "half of a pair: \ud83d"}})
 
-    with pytest.raises(InvalidInput, match=f"dialogue {dialogue.uid}") as raised:
-        split_freeze(name="broken", corpus=dialogue.corpus, now=timezone.now())
+    with pytest.raises(InvalidInput, match="dialogue abc") as raised:
+        assert content.identity
 
     assert raised.value.message.encode()
-    assert Split.objects.count() == 0
 
 
 @pytest.mark.parametrize("name", ["half \ud83d", "", "a" * 81])

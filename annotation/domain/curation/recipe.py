@@ -33,7 +33,8 @@ def _is_number(value: Any, least: float, most: float) -> bool:
 
 
 def _is_text(value: Any) -> bool:
-    return isinstance(value, str) and not any("\ud800" <= letter <= "\udfff" for letter in value)
+    """Text that every database and file can hold: no half characters, no NUL."""
+    return isinstance(value, str) and not any("\ud800" <= one <= "\udfff" or one == "\0" for one in value)
 
 
 def _are_texts(value: Any) -> bool:
