@@ -48,7 +48,7 @@ class SpeechEQExporter(Exporter):
 
 def _dialogue(work: Work, row: dict[str, Any], clips: dict[str, bytes]) -> str:
     """Write one folder; its id."""
-    name = row["external_id"] if _SAFE.fullmatch(row["external_id"].strip(".")) else row["dialogue_id"]
+    name: str = row["external_id"] if _SAFE.fullmatch(row["external_id"].strip(".")) else row["dialogue_id"]
     folder = f"data/{row['category']}/{name}"
     variants = _variants(row)
     files = [f"{place:02d}.{variant['file'].rpartition('.')[2]}" for place, (_turn, variant) in enumerate(variants, 1)]

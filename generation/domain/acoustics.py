@@ -9,7 +9,6 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import pyloudnorm
 from scipy.fft import dct, irfft, next_fast_len, rfft
 
 if TYPE_CHECKING:
@@ -295,6 +294,8 @@ def loudness(samples: npt.NDArray[np.floating], rate: int) -> float | None:
     needed = math.ceil(LOUDNESS_BLOCK_S * rate) + 1
     if len(array) < needed:
         array = np.concatenate([array] * math.ceil(needed / len(array)))
+    import pyloudnorm  # noqa: PLC0415 -- slow import: it brings scipy.signal and scipy.stats, 52 MB
+
     with warnings.catch_warnings(), np.errstate(divide="ignore", invalid="ignore"):
         warnings.simplefilter("ignore", RuntimeWarning)
         value = float(pyloudnorm.Meter(rate).integrated_loudness(array))

@@ -1,7 +1,7 @@
 import json
 from argparse import ArgumentParser
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from annotation.exporters import Options
 from annotation.selectors import split_named
@@ -14,7 +14,7 @@ from eqstudio.net import secret
 
 class Command(StudioCommand):
     help = "Write a split into a new folder, and send it to a hub if asked."
-    requires_system_checks: ClassVar = []  # they load every page, which takes 100 MB beside an export
+    requires_system_checks = []  # they load every page, which takes 100 MB beside an export
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
