@@ -20,8 +20,8 @@ from generation.models import Clip, Dialogue, Variant
 from generation.services import corpus_import
 from tests.annotation.factories import round_with, submit
 from tests.eqstudio.factories import annotator
-from tests.evaluation.factories import emosbench_study, speecheq_study
-from tests.generation.factories import CorpusFactory, emosbench_dialogue
+from tests.evaluation.factories import echomind_study, emosbench_study, speecheq_study
+from tests.generation.factories import CorpusFactory, echomind_dialogue, emosbench_dialogue
 from tests.generation.pipeline import advance, one_briefed
 from tests.generation.test_import import folder_make
 
@@ -140,7 +140,7 @@ def without_chance(text: str) -> str:
     return re.sub(r'"csrf-token" content="[^"]*"|X-CSRFToken[^}]*', "", text)
 
 
-@pytest.mark.parametrize(("benchmark", "make"), [("speecheq", None), ("emosbench", emosbench_dialogue)])
+@pytest.mark.parametrize(("benchmark", "make"), [("speecheq", None), ("emosbench", emosbench_dialogue), ("echomind", echomind_dialogue)])
 def test_nothing_an_annotator_gets_changes_with_the_key(client, benchmark, make):
     person = annotator()
     client.force_login(person)
@@ -153,7 +153,7 @@ def test_nothing_an_annotator_gets_changes_with_the_key(client, benchmark, make)
     assert [without_chance(getattr(client, method)(address).content.decode()) for method, address in asked] == before
 
 
-@pytest.mark.parametrize("make", [speecheq_study, emosbench_study])
+@pytest.mark.parametrize("make", [speecheq_study, emosbench_study, echomind_study])
 def test_nothing_an_exam_sitter_gets_changes_with_the_key(client, make):
     person = annotator()
     client.force_login(person)

@@ -8,6 +8,7 @@ from evaluation.selectors.access import (
     study_to_curate_for,
     trial_for,
 )
+from evaluation.selectors.facts import ItemFacts, item_facts
 from evaluation.selectors.lists import (
     answers_listed,
     failures_by_cause,
@@ -27,10 +28,12 @@ from evaluation.selectors.progress import (
 
 __all__ = [
     "IMPORTED",
+    "ItemFacts",
     "Progress",
     "answers_listed",
     "dialogue_order",
     "failures_by_cause",
+    "item_facts",
     "marks_of",
     "outcome_counts",
     "run_for",

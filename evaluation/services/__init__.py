@@ -1,7 +1,8 @@
 """What can be done with the exam. Every service is keyword-only and never enqueues."""
 
-from evaluation.services.comparisons import comparison_build, items_apart
+from evaluation.services.comparisons import comparison_build, item_difficulty, items_apart
 from evaluation.services.imports import responses_import
+from evaluation.services.norming import norm_freeze
 from evaluation.services.responses import response_record
 from evaluation.services.runs import respondent_drive, sitting_advance, study_run
 from evaluation.services.scoring import responses_rescore
@@ -10,7 +11,9 @@ from evaluation.services.studies import study_close, study_create
 
 __all__ = [
     "comparison_build",
+    "item_difficulty",
     "items_apart",
+    "norm_freeze",
     "respondent_drive",
     "response_record",
     "responses_import",
