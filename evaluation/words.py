@@ -23,6 +23,60 @@ TESTS: dict[str, Any] = {
 }
 """How a p-value was found, as a reader would say it."""
 
+BASELINES: dict[str, Any] = {
+    "people (mean)": gettext_lazy("People: the mean person"),
+    "people (median)": gettext_lazy("People: the median person"),
+    "people (best)": gettext_lazy("People: the best person"),
+    "people (majority)": gettext_lazy("People: the majority"),
+    "experts (mean)": gettext_lazy("Experts: the mean person"),
+    "chance": gettext_lazy("guessing"),
+}
+"""Which human baseline a row is; a majority of people is never what one answer of a model should be held against."""
+
+BY_WORDS: dict[str, Any] = {
+    "category": gettext_lazy("category"),
+    "composite": gettext_lazy("composite"),
+    "language": gettext_lazy("language"),
+    "source": gettext_lazy("source"),
+    "voice": gettext_lazy("voice"),
+}
+
+FAMILIES: dict[str, Any] = {
+    "people": gettext_lazy("people against each system"),
+    "systems": gettext_lazy("systems against each other"),
+    "explored": gettext_lazy("people against each system, in each group"),
+}
+"""The families within which p-values are corrected."""
+
+NORMS: dict[str, Any] = {
+    "cohort": gettext_lazy("the systems of this study and guessing (published recipe)"),
+    "people": gettext_lazy("the people of this study"),
+    "published": gettext_lazy("SpeechEQ's published table"),
+}
+
+SLOT_LABELS: dict[str, Any] = {
+    "first_slot": gettext_lazy("First slot chosen"),
+    "right_when_first": gettext_lazy("Right where the right one stood first"),
+    "right_when_second": gettext_lazy("Right where it stood second"),
+    "dprime": gettext_lazy("Sensitivity d′"),
+    "criterion": gettext_lazy("Bias c (below 0: the first)"),
+    "order_consistent": gettext_lazy("Same version in both orders"),
+    "order_consistent_right": gettext_lazy("Right in both orders"),
+    "one_slot": gettext_lazy("Same slot in both orders"),
+}
+
+TAG_WORDS: dict[str, Any] = {
+    "not_heard": gettext_lazy("did not hear the voice"),
+    "words_only": gettext_lazy("went by the words"),
+    "context_missed": gettext_lazy("missed the situation"),
+    "wrong_feeling": gettext_lazy("took the feeling for another"),
+    "slot": gettext_lazy("went by the slot"),
+    "format": gettext_lazy("answer in a wrong form"),
+    "key_doubtful": gettext_lazy("the key is doubtful"),
+    "other": gettext_lazy("something else"),
+}
+"""What sort of error an answer shows."""
+
 OUTCOMES: dict[str, Any] = {
     "answered": gettext_lazy("answered"),
     "unparsed": gettext_lazy("not readable"),

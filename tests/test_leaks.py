@@ -140,7 +140,9 @@ def without_chance(text: str) -> str:
     return re.sub(r'"csrf-token" content="[^"]*"|X-CSRFToken[^}]*', "", text)
 
 
-@pytest.mark.parametrize(("benchmark", "make"), [("speecheq", None), ("emosbench", emosbench_dialogue), ("echomind", echomind_dialogue)])
+@pytest.mark.parametrize(
+    ("benchmark", "make"), [("speecheq", None), ("emosbench", emosbench_dialogue), ("echomind", echomind_dialogue)]
+)
 def test_nothing_an_annotator_gets_changes_with_the_key(client, benchmark, make):
     person = annotator()
     client.force_login(person)

@@ -75,9 +75,7 @@ def crossed_compare(people: Floats, other: Floats, *, resampling: Resampling) ->
     lo, hi = interval(means)
     tail = min(float((means <= 0).mean()), float((means >= 0).mean()))
     p = min(1.0, 2 * (tail * len(means) + 1) / (len(means) + 1))
-    return Comparison(
-        Estimate(value, lo, hi, n), p, "bootstrap over people and items", POWER_Z * float(means.std())
-    )
+    return Comparison(Estimate(value, lo, hi, n), p, "bootstrap over people and items", POWER_Z * float(means.std()))
 
 
 def median_person(matrix: Floats, resampling: Resampling) -> Estimate:
@@ -180,7 +178,9 @@ def ceiling(people: Sequence[Sheet], *, rng: np.random.Generator) -> Ceiling:
         against += winner is not None and winner[1] is False
     if not questions:
         return Ceiling(*(Estimate.undefined(NO_PEERS) for _ in range(3)))
-    return Ceiling(mean_estimate(hits, clusters, rng=rng), rate_estimate(none, questions), rate_estimate(against, questions))
+    return Ceiling(
+        mean_estimate(hits, clusters, rng=rng), rate_estimate(none, questions), rate_estimate(against, questions)
+    )
 
 
 Answer = tuple[str, bool | None]

@@ -74,7 +74,9 @@ def _estimate(value: Floats, replicates: Floats, n: int) -> Estimate:
 
 def _recall(table: Floats, place: int) -> Estimate:
     asked = int(table[:, place].sum())
-    return rate_estimate(int(table[place, place]), asked) if asked else Estimate.undefined("this grade was never intended")
+    return (
+        rate_estimate(int(table[place, place]), asked) if asked else Estimate.undefined("this grade was never intended")
+    )
 
 
 def quadratic_kappa(tables: Floats) -> Floats:

@@ -9,7 +9,6 @@ from statistics import fmean, median
 from eqstudio.benchmarks.base import Metric, Score
 from evaluation.domain.slots import Pick
 
-
 SLOTS = ("A", "B")
 TWO_OPTIONS = frozenset({None, 0.5})
 """The chance of guessing that a score carries where there are two options; a forced choice carries none."""

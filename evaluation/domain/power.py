@@ -36,7 +36,12 @@ def power_at(difference: float, *, items: int, variance: float, deff: float = 1.
 
 
 def items_needed(  # noqa: PLR0917 -- the formula's own terms
-    difference: float, omega2: float, within_a: float = 0.0, within_b: float = 0.0, samples: int = 1, alpha: float = ALPHA
+    difference: float,
+    omega2: float,
+    within_a: float = 0.0,
+    within_b: float = 0.0,
+    samples: int = 1,
+    alpha: float = ALPHA,
 ) -> int:
     """Items to see ``difference`` with power .8: ``omega2`` between items, ``within_*`` within an item, ``samples`` each."""
     variance = omega2 + within_a / samples + within_b / samples

@@ -66,7 +66,9 @@ class Slots:
         }
 
 
-def slots_of(picks: Sequence[Pick], *, resampling: Resampling | None = None, place: Mapping[int, int] | None = None) -> Slots:
+def slots_of(
+    picks: Sequence[Pick], *, resampling: Resampling | None = None, place: Mapping[int, int] | None = None
+) -> Slots:
     """Every figure on slots. ``resampling`` with ``place`` (column of an item) gives d' and c their intervals."""
     firsts = sum(pick.slot == 0 for pick in picks)
     first = rate_estimate(firsts, len(picks)) if picks else Estimate.undefined(NOT_TWO)
@@ -108,7 +110,7 @@ def _by_question(picks: Iterable[Pick]) -> dict[Hashable, list[Pick]]:
 def _detection(
     picks: Sequence[Pick], resampling: Resampling | None, place: Mapping[int, int]
 ) -> tuple[Estimate, Estimate]:
-    """d' and c of "the first one is right", by the log-linear rule (half a case added to each cell)."""
+    """Sensitivity and bias of "the first one is right", by the log-linear rule (half a case added to each cell)."""
     counts = detection_counts(picks)
     n = len(picks)
     if n == 0:
@@ -138,7 +140,7 @@ def detection_counts(picks: Sequence[Pick]) -> tuple[int, int, int, int]:
 
 
 def sensitivity(hits: int, signals: int, alarms: int, noises: int) -> tuple[float, float]:
-    """d' and c for two-alternative forced choice with the log-linear correction (Hautus 1995): d' = (z(H) - z(F)) / sqrt 2,
+    """Sensitivity d' and bias c for two-alternative forced choice with the log-linear correction (Hautus 1995): d' = (z(H) - z(F)) / sqrt 2,
     c = -(z(H) + z(F)) / 2; c below 0 leans to the first slot.
     """
     hit, alarm = _PROBIT((hits + 0.5) / (signals + 1)), _PROBIT((alarms + 0.5) / (noises + 1))

@@ -72,9 +72,10 @@ def explorations_build(parts: Sequence[tuple[str, Board]], metric: Metric) -> li
     for group, board in parts:
         rows = compared_rows(board.rows)
         people = next((row for row in rows if row.pooled), None)
-        for row in rows if people is not None and board.items else []:
-            if not row.pooled and row.kind != "rule":
-                found.append({"group": group, **pair_of(board, people, row, metric)})
+        if people is None or not board.items:
+            continue
+        systems = [row for row in rows if not row.pooled and row.kind != "rule"]
+        found += [{"group": group, **pair_of(board, people, row, metric)} for row in systems]
     tested = [pair for pair in found if pair["p"] is not None]
     for pair in found:
         pair["p_bh"] = None

@@ -100,7 +100,7 @@ class Board:
             resampling=self.resampling.only(columns),
             rng=self.rng,
         )
-        part._matrices = {key: matrix[:, columns] for key, matrix in self._matrices.items()}  # noqa: SLF001 -- its own kind
+        part._matrices = {key: matrix[:, columns] for key, matrix in self._matrices.items()}
         return part
 
 
@@ -115,9 +115,7 @@ def rows_of(study: Study, *, with_key: bool = False) -> list[Row]:
         Sitting.objects.filter(respondent__study=study, key_access=True).values_list("respondent_id", flat=True)
     )
     single = [Row(one.name, one.kind, (sheets[one.pk],), one.uid, one.pk in knowing) for one in respondents]
-    people = [
-        one for one in respondents if one.kind == Respondent.Kind.PERSON and (with_key or one.pk not in knowing)
-    ]
+    people = [one for one in respondents if one.kind == Respondent.Kind.PERSON and (with_key or one.pk not in knowing)]
     return [*_pooled(people, sheets), *single]
 
 
@@ -246,9 +244,7 @@ def chance_entry(metrics: Sequence[Metric]) -> dict[str, Any]:
     return _reference("chance", estimates, Estimate.undefined("chance does not speak"))
 
 
-def constant_entry(
-    board: Board, metrics: Sequence[Metric], scale: tuple[int, int] | None
-) -> dict[str, Any] | None:
+def constant_entry(board: Board, metrics: Sequence[Metric], scale: tuple[int, int] | None) -> dict[str, Any] | None:
     """What always giving the grade that is intended most often gives; None where no grades are asked."""
     golds = _golds(board.rows, set(board.items)) if scale is not None else {}
     if not golds:
@@ -266,7 +262,9 @@ def constant_entry(
     for metric in metrics:
         values = [value for value in map(metric.item, given.values()) if value is not None]
         mean = float(np.mean(values)) if values else None
-        estimates[metric.name] = Estimate.undefined("nothing was asked") if mean is None else Estimate(mean, n=len(values))
+        estimates[metric.name] = (
+            Estimate.undefined("nothing was asked") if mean is None else Estimate(mean, n=len(values))
+        )
     entry = _reference(f"always grade {grade:g}", estimates, Estimate.undefined("chance does not speak"))
     return {**entry, "constant": int(grade)}
 

@@ -59,7 +59,12 @@ class Asked:
 
     @classmethod
     def of(
-        cls, *, by: str | None = None, filters: Mapping[str, str] | None = None, norm: str = COHORT, with_key: bool = False
+        cls,
+        *,
+        by: str | None = None,
+        filters: Mapping[str, str] | None = None,
+        norm: str = COHORT,
+        with_key: bool = False,
     ) -> Asked:
         """InvalidInput, with what is known, for an unknown grouping or filter."""
         if by is not None and by not in BY:
@@ -148,7 +153,8 @@ def _in_view(people: Row, board: Board) -> list[Any]:
     """People's sheets with the items that are looked at, and no others."""
     wanted = set(board.items)
     return [
-        type(sheet)(items={item: runs for item, runs in sheet.items.items() if item in wanted}) for sheet in people.sheets
+        type(sheet)(items={item: runs for item, runs in sheet.items.items() if item in wanted})
+        for sheet in people.sheets
     ]
 
 

@@ -12,8 +12,8 @@ from statsmodels.regression.linear_model import OLS
 
 from eqstudio.benchmarks.base import Metric, Score
 from eqstudio.estimates import Estimate
-from evaluation.domain.metrics import Mark, item_figures, majority, sheets_build
 from evaluation.domain.baselines import crossed_compare, mean_person
+from evaluation.domain.metrics import Mark, item_figures, majority, sheets_build
 from evaluation.domain.norms import NoNorm, cohort_norm, sear_reward
 from evaluation.domain.resampling import Resampling
 from evaluation.domain.statistics import (
