@@ -243,7 +243,7 @@ class EchoMind(Benchmark):
 
     def part(self, key: str, extras: Mapping[str, Any]) -> str:
         asked = {KEY + question["key"]: question["type"] for question in extras.get("questions", ())}
-        return asked.get(key, "")
+        return str(asked.get(key, ""))
 
     def next_trial(self, item: ItemView, answers: Sequence[Answered], rng: Random) -> Trial | None:
         stimulus = _stimulus(item)

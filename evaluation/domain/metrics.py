@@ -39,6 +39,8 @@ class Sheet:
     outcomes: dict[str, int] = field(default_factory=dict)
     runs: set[int] = field(default_factory=set)
     picks: list[Pick] = field(default_factory=list)
+    known: dict[str, dict[int, float]] = field(default_factory=dict)
+    """What ``figures`` has worked out, by metric."""
 
     def add(self, mark: Mark) -> None:
         if mark.letter in SLOTS and mark.score.correct is not None and mark.score.gold in TWO_OPTIONS:
@@ -46,6 +48,12 @@ class Sheet:
         self.items.setdefault(mark.item, {}).setdefault(mark.run, {})[mark.key] = mark.score
         self.outcomes[mark.outcome] = self.outcomes.get(mark.outcome, 0) + 1
         self.runs.add(mark.run)
+
+    def figures(self, metric: Metric) -> dict[int, float]:
+        """The metric per item; worked out once, so a person is not counted again as one of the people."""
+        if metric.name not in self.known:
+            self.known[metric.name] = item_figures(self, metric)
+        return self.known[metric.name]
 
     @property
     def votes(self) -> bool:
@@ -75,7 +83,7 @@ def item_figures(sheet: Sheet, metric: Metric, only: Iterable[int] | None = None
         given = [metric.item(scores) for scores in ([majority(runs)] if sheet.votes else runs)]
         asked = [value for value in given if value is not None]
         if asked:
-            figures[item] = fmean(asked)
+            figures[item] = asked[0] if len(asked) == 1 else fmean(asked)
     return figures
 
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import NormalDist, fmean
+from statistics import NormalDist
 
 import numpy as np
 from scipy import stats
 
 from eqstudio.estimates import Estimate
-from evaluation.domain.resampling import Resampling, interval
+from evaluation.domain.resampling import Floats, Resampling, interval
 from evaluation.domain.statistics import rate_estimate
 
 NOT_TWO = "no question has two options"
@@ -23,7 +23,7 @@ ONE_PLACE = "the right option always stood in the same slot"
 _PROBIT = NormalDist().inv_cdf
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Pick:
     """One answer to a question with two options: the slot chosen (0 or 1), and whether that was the right one."""
 
@@ -67,14 +67,21 @@ class Slots:
 
 
 def slots_of(
-    picks: Sequence[Pick], *, resampling: Resampling | None = None, place: Mapping[int, int] | None = None
+    picks: Sequence[Pick],
+    *,
+    repeated: bool = True,
+    resampling: Resampling | None = None,
+    place: Mapping[int, int] | None = None,
 ) -> Slots:
-    """Every figure on slots. ``resampling`` with ``place`` (column of an item) gives d' and c their intervals."""
+    """Every figure on slots; ``repeated`` says that one respondent answered the same questions more than once, which is what
+    consistency is about. ``resampling`` with ``place`` (column of an item) gives d' and c their intervals.
+    """
     firsts = sum(pick.slot == 0 for pick in picks)
     first = rate_estimate(firsts, len(picks)) if picks else Estimate.undefined(NOT_TWO)
     p_first = float(stats.binomtest(firsts, len(picks)).pvalue) if picks else None
     dprime, criterion = _detection(picks, resampling, place or {})
-    mixed = [group for group in _by_question(picks).values() if len({pick.right_first for pick in group}) > 1]
+    groups = _by_question(picks).values() if repeated else ()
+    mixed = [group for group in groups if len(group) > 1 and len({pick.right_first for pick in group}) > 1]
     same = [len({pick.correct for pick in group}) == 1 for group in mixed]
     same_right = [all(pick.correct for pick in group) for group in mixed]
     stuck = [len({pick.slot for pick in group}) == 1 for group in mixed]
@@ -120,9 +127,7 @@ def _detection(
     dprime, criterion = sensitivity(*counts)
     if resampling is None or len(resampling.items) == 0:
         return Estimate(dprime, n=n), Estimate(criterion, n=n)
-    table = np.zeros((resampling.items.shape[1], 4))
-    for pick in picks:
-        table[place[pick.item]] += detection_counts([pick])
+    table = _by_item(picks, place, resampling.items.shape[1])
     drawn = np.maximum(resampling.items @ table, 0)
     hits = stats.norm.ppf((drawn[:, 0] + 0.5) / (drawn[:, 1] + 1))
     alarms = stats.norm.ppf((drawn[:, 2] + 0.5) / (drawn[:, 3] + 1))
@@ -130,6 +135,15 @@ def _detection(
         Estimate(dprime, *interval((hits - alarms) / math.sqrt(2)), n),
         Estimate(criterion, *interval(-(hits + alarms) / 2), n),
     )
+
+
+def _by_item(picks: Sequence[Pick], place: Mapping[int, int], items: int) -> Floats:
+    """The four counts of ``detection_counts`` for each item."""
+    columns = np.asarray([place[pick.item] for pick in picks])
+    first = np.asarray([pick.slot == 0 for pick in picks])
+    right_first = first == np.asarray([pick.correct for pick in picks])
+    cells = (first & right_first, right_first, first & ~right_first, ~right_first)
+    return np.stack([np.bincount(columns, weights=cell, minlength=items) for cell in cells], axis=1)
 
 
 def detection_counts(picks: Sequence[Pick]) -> tuple[int, int, int, int]:
@@ -145,8 +159,3 @@ def sensitivity(hits: int, signals: int, alarms: int, noises: int) -> tuple[floa
     """
     hit, alarm = _PROBIT((hits + 0.5) / (signals + 1)), _PROBIT((alarms + 0.5) / (noises + 1))
     return (hit - alarm) / math.sqrt(2), -(hit + alarm) / 2
-
-
-def lean(picks: Sequence[Pick]) -> float | None:
-    """How far the first slot is preferred: -1 (never chosen) to 1 (always)."""
-    return 2 * fmean(pick.slot == 0 for pick in picks) - 1 if picks else None

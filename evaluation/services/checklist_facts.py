@@ -72,8 +72,15 @@ def facts_of(study: Study, benchmark: Benchmark, comparison: Mapping[str, Any]) 
         effort=_effort(seconds),
         seconds=seconds,
         tested=bool(pairs) if per_person and systems else None,
-        tests=", ".join(sorted({pair["test"] for pair in pairs})) + (_("; Holm within a family") if pairs else ""),
+        tests=_tests(pairs),
     )
+
+
+def _tests(pairs: list[Mapping[str, Any]]) -> str:
+    if not pairs:
+        return ""
+    names = ", ".join(sorted({pair["test"] for pair in pairs}))
+    return _("%(tests)s; corrected by Holm within a family") % {"tests": names}
 
 
 def _spread(counts: list[int]) -> dict[str, float]:

@@ -15,7 +15,7 @@ from eqstudio.estimates import Estimate
 from evaluation.domain import baselines as bl
 from evaluation.domain import statistics as st
 from evaluation.domain.grades import Given, Grades, grades_of
-from evaluation.domain.metrics import Sheet, item_figures, sheets_build
+from evaluation.domain.metrics import Sheet, sheets_build
 from evaluation.domain.resampling import Floats, Resampling
 from evaluation.domain.slots import Slots, slots_of
 from evaluation.models import Respondent, Sitting, Study
@@ -43,17 +43,14 @@ class Row:
     names: tuple[str, ...] = ()
     places: tuple[int, ...] = ()
     """Which people of the comparison these are, as rows of the resampling."""
-    _figures: dict[str, list[dict[int, float]]] = field(default_factory=dict)
 
     @property
     def pooled(self) -> bool:
         return self.kind == "people"
 
     def figures(self, metric: Metric) -> list[dict[int, float]]:
-        """The metric per item of each sheet; computed once."""
-        if metric.name not in self._figures:
-            self._figures[metric.name] = [item_figures(sheet, metric) for sheet in self.sheets]
-        return self._figures[metric.name]
+        """The metric per item of each sheet."""
+        return [sheet.figures(metric) for sheet in self.sheets]
 
 
 @dataclass
@@ -230,7 +227,8 @@ def _is_grade(score: Score, scale: tuple[int, int]) -> bool:
 
 def slots_of_row(board: Board, row: Row) -> Slots | None:
     picks = [pick for sheet in row.sheets for pick in sheet.picks if pick.item in board.column]
-    return slots_of(picks, resampling=board.resampling, place=board.column) if picks else None
+    repeated = not row.pooled and len(row.sheets[0].runs) > 1
+    return slots_of(picks, repeated=repeated, resampling=board.resampling, place=board.column) if picks else None
 
 
 def chance_entry(metrics: Sequence[Metric]) -> dict[str, Any]:

@@ -286,11 +286,11 @@ def test_the_checklist_is_filled_in_and_the_unknown_stays_open(client):
     client.force_login(researcher())
     page = client.get(reverse("study_report", args=[study.uid])).content.decode()
     document = client.get(reverse("study_report", args=[study.uid]), {"download": "1"}).content.decode()
-    lines = dict(
-        (line.split("**")[1], after.strip())
+    lines = {
+        line.split("**")[1]: after.strip()
         for line, after in zip(document.splitlines(), document.splitlines()[1:], strict=False)
         if line.startswith("- **")
-    )
+    }
     assert len(lines) == 71
     assert (lines["1.1"], lines["0.8"], lines["1.2"], lines["4.1"]) == ("3", "3", "3", "Yes")
     assert {lines[number] for number in ("0.1", "1.9", "1.10", "2.2", "2.7", "5.1.1", "5.4")} == {"not reported"}
@@ -331,8 +331,10 @@ def test_the_release_recomputes_every_number_with_the_standard_library(make, tmp
         sys.executable,
         "-I",
         "-c",
-        f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import runpy; "
-        f"sys.argv = ['recompute.py', {str(tmp_path)!r}]; runpy.run_path({str(tmp_path / 'recompute.py')!r}, run_name='__main__')",
+        (
+            f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import runpy; "
+            f"sys.argv = ['recompute.py', {str(tmp_path)!r}]; runpy.run_path({str(tmp_path / 'recompute.py')!r}, run_name='__main__')"
+        ),
     ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, "0 differ" in done.stdout) == (0, True), done.stdout + done.stderr
