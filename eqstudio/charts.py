@@ -10,6 +10,7 @@ SOFT = "#5b6a74"
 GRID = "#e3e0d8"
 COLOURS = {
     "people": "#0f6b6b",
+    "baseline": "#0f6b6b",
     "person": "#7fb0ae",
     "model": "#8a5a00",
     "imported": "#8a5a00",
@@ -21,31 +22,44 @@ FONT = "system-ui, sans-serif"
 ROW_HEIGHT = 24
 WIDTH = 560
 CHART_HEIGHT = 220
+NARROW_WIDTH, NARROW_LABELS = 150, 110
+"""What fits a phone at the letters' own size."""
 PADDING = {"left": 60, "right": 12, "top": 6, "bottom": 6}
 """Room on the left: the reader's font may be wider than the one the labels were measured with."""
 
 
-def leaderboard_svg(rows: Sequence[Mapping[str, Any]], *, axis: str, chance: float | None) -> str:
-    """One interval a respondent on one axis; ``rows`` have name, kind, value, lo, hi and stand in their order."""
+def leaderboard_svg(rows: Sequence[Mapping[str, Any]], *, axis: str, chance: float | None, narrow: bool = False) -> str:
+    """One interval a respondent on one axis; ``rows`` have name, kind, value, lo, hi and stand in their order.
+
+    ``narrow`` draws for a phone, so that the letters keep their size.
+    """
     import altair as alt  # noqa: PLC0415 -- slow import
 
     names = list(dict.fromkeys(row["name"] for row in rows))
-    y = alt.Y("name:N", sort=names, title=None, axis=alt.Axis(labelLimit=260))
+    y = alt.Y("name:N", sort=names, title=None, axis=alt.Axis(labelLimit=_labels(narrow)))
     chart = alt.layer(*_intervals(rows, y=y, axis=axis, chance=chance))
-    return _svg(chart.properties(width=WIDTH, height=ROW_HEIGHT * max(1, len(names))))
+    return _svg(chart.properties(width=_width(narrow), height=ROW_HEIGHT * max(1, len(names))))
 
 
-def forest_svg(rows: Sequence[Mapping[str, Any]], *, axis: str, chance: float | None) -> str:
+def forest_svg(rows: Sequence[Mapping[str, Any]], *, axis: str, chance: float | None, narrow: bool = False) -> str:
     """One line a group, in it one interval a respondent; ``rows`` also have ``group``."""
     import altair as alt  # noqa: PLC0415 -- slow import
 
     names = list(dict.fromkeys(row["name"] for row in rows))
     groups = list(dict.fromkeys(row["group"] for row in rows))
-    y = alt.Y("group:N", sort=groups, title=None, axis=alt.Axis(labelLimit=260))
+    y = alt.Y("group:N", sort=groups, title=None, axis=alt.Axis(labelLimit=_labels(narrow)))
     offset = alt.YOffset("name:N", sort=names)
     chart = alt.layer(*_intervals(rows, y=y, axis=axis, chance=chance, offset=offset, shapes=names))
     height = max(1, len(groups)) * (10 + 12 * max(1, len(names)))
-    return _svg(chart.properties(width=WIDTH, height=height))
+    return _svg(chart.properties(width=_width(narrow), height=height))
+
+
+def _width(narrow: bool) -> int:  # noqa: FBT001 -- asked by the two charts above
+    return NARROW_WIDTH if narrow else WIDTH
+
+
+def _labels(narrow: bool) -> int:  # noqa: FBT001
+    return NARROW_LABELS if narrow else 260
 
 
 def _intervals(

@@ -34,6 +34,32 @@ class StudyForm(forms.Form):
     )
 
 
+class NormForm(forms.Form):
+    """The name under which a norm is frozen."""
+
+    name = forms.SlugField(label=_("Name of the norm"), max_length=60)
+
+
+class PowerForm(forms.Form):
+    """How large a study is, for what it will be able to see."""
+
+    items = forms.IntegerField(label=_("Items"), min_value=2, max_value=1_000_000)
+    people = forms.IntegerField(label=_("People"), min_value=1, max_value=100_000)
+    discordance = forms.FloatField(
+        label=_("Share of items on which a person and the model differ"),
+        initial=0.3,
+        min_value=0.01,
+        max_value=1,
+        help_text=_("Between two respondents of 85 % and 65 % that err independently it is about 0.4."),
+    )
+    spread = forms.FloatField(
+        label=_("Standard deviation of people's accuracies"), initial=0.08, min_value=0, max_value=0.5
+    )
+    cluster_size = forms.FloatField(label=_("Items of one prompt or script"), initial=1, min_value=1, max_value=1000)
+    correlation = forms.FloatField(label=_("How alike they are (0 to 1)"), initial=0.3, min_value=0, max_value=1)
+    claim = forms.FloatField(label=_("Difference you expect, in points"), initial=10, min_value=0.1, max_value=100)
+
+
 class RunForm(forms.Form):
     """A model that is to sit a study."""
 

@@ -41,6 +41,46 @@ class Study(models.Model):
         return self.name
 
 
+class FrozenNorm(AppendOnly):
+    """A norm of SEQ that was frozen: centre and spread of a named population on one metric."""
+
+    uid = models.CharField(max_length=16, unique=True, default=uid, editable=False)
+    name = models.SlugField(max_length=60)
+    benchmark = models.CharField(max_length=40)
+    study = models.ForeignKey(Study, null=True, on_delete=models.SET_NULL, related_name="norms")
+    hash = models.CharField(max_length=64)
+    content = models.JSONField()
+    created = models.DateTimeField(auto_now_add=True)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+
+    class Meta:
+        verbose_name = "norm"
+        constraints: ClassVar = [models.UniqueConstraint(fields=["benchmark", "name"], name="norm_name_once")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ErrorTag(AppendOnly):
+    """What sort of error an answer shows, as somebody tagged it; ``removed`` takes a tag back. The latest row counts."""
+
+    uid = models.CharField(max_length=16, unique=True, default=uid, editable=False)
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="error_tags")
+    respondent = models.ForeignKey("Respondent", on_delete=models.CASCADE, related_name="error_tags")
+    dialogue = models.ForeignKey(Dialogue, on_delete=models.PROTECT, related_name="error_tags")
+    tag = models.SlugField(max_length=40)
+    removed = models.BooleanField(default=False)
+    created = models.DateTimeField(auto_now_add=True)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+
+    class Meta:
+        ordering: ClassVar = ["pk"]
+        indexes: ClassVar = [models.Index(fields=["study", "respondent", "dialogue"], name="error_tag_of_item")]
+
+    def __str__(self) -> str:
+        return f"{self.tag}{' (removed)' if self.removed else ''}"
+
+
 class RunSpec(AppendOnly):
     """Everything that made a model's answers; its hash is the identity of the run."""
 
@@ -105,6 +145,9 @@ class Sitting(models.Model):
     lease_holder = models.CharField(max_length=80, blank=True, help_text="host and process that took the lease")
     attempts = models.PositiveSmallIntegerField(default=0, help_text="failed tries at the pending trial")
     error = models.TextField(blank=True, help_text="why the run stopped; empty while it may go on")
+    key_access = models.BooleanField(
+        default=False, help_text="who sat could read the key; kept out of the human baseline unless asked for"
+    )
     started = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True, blank=True)
 

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from eqstudio.benchmarks.base import Metric
-from evaluation.services.comparisons import PEOPLE
+from evaluation.services.comparison_rows import PEOPLE
 
 SYSTEMS = frozenset({"model", "imported"})
 SURE = 0.05
@@ -22,6 +22,60 @@ TESTS: dict[str, Any] = {
     "none": gettext_lazy("none: no common item"),
 }
 """How a p-value was found, as a reader would say it."""
+
+BASELINES: dict[str, Any] = {
+    "people (mean)": gettext_lazy("People: the mean person"),
+    "people (median)": gettext_lazy("People: the median person"),
+    "people (best)": gettext_lazy("People: the best person"),
+    "people (majority)": gettext_lazy("People: the majority"),
+    "experts (mean)": gettext_lazy("Experts: the mean person"),
+    "chance": gettext_lazy("guessing"),
+}
+"""Which human baseline a row is; a majority of people is never what one answer of a model should be held against."""
+
+BY_WORDS: dict[str, Any] = {
+    "category": gettext_lazy("category"),
+    "composite": gettext_lazy("composite"),
+    "language": gettext_lazy("language"),
+    "source": gettext_lazy("source"),
+    "voice": gettext_lazy("voice"),
+}
+
+FAMILIES: dict[str, Any] = {
+    "people": gettext_lazy("people against each system"),
+    "systems": gettext_lazy("systems against each other"),
+    "explored": gettext_lazy("people against each system, in each group"),
+}
+"""The families within which p-values are corrected."""
+
+NORMS: dict[str, Any] = {
+    "cohort": gettext_lazy("the systems of this study and guessing (published recipe)"),
+    "people": gettext_lazy("the people of this study"),
+    "published": gettext_lazy("SpeechEQ's published table"),
+}
+
+SLOT_LABELS: dict[str, Any] = {
+    "first_slot": gettext_lazy("First slot chosen"),
+    "right_when_first": gettext_lazy("Right where the right one stood first"),
+    "right_when_second": gettext_lazy("Right where it stood second"),
+    "dprime": gettext_lazy("Sensitivity d′"),
+    "criterion": gettext_lazy("Bias c (below 0: the first)"),
+    "order_consistent": gettext_lazy("Same version in both orders"),
+    "order_consistent_right": gettext_lazy("Right in both orders"),
+    "one_slot": gettext_lazy("Same slot in both orders"),
+}
+
+TAG_WORDS: dict[str, Any] = {
+    "not_heard": gettext_lazy("did not hear the voice"),
+    "words_only": gettext_lazy("went by the words"),
+    "context_missed": gettext_lazy("missed the situation"),
+    "wrong_feeling": gettext_lazy("took the feeling for another"),
+    "slot": gettext_lazy("went by the slot"),
+    "format": gettext_lazy("answer in a wrong form"),
+    "key_doubtful": gettext_lazy("the key is doubtful"),
+    "other": gettext_lazy("something else"),
+}
+"""What sort of error an answer shows."""
 
 OUTCOMES: dict[str, Any] = {
     "answered": gettext_lazy("answered"),
@@ -42,19 +96,28 @@ def comparison_sentence(result: Mapping[str, Any], metric: Metric, label: str) -
     """Who is ahead, by how much, whether that is more than chance and what this study could have seen."""
     best = _best(result, metric)
     if best is None:
-        return _("No model has answered yet.") if _people(result) else _("Nobody has answered yet.")
+        return _nobody_to_compare(result)
     pair = _pair(result, PEOPLE, best["name"], metric.name)
     if pair is None:
         return _against_chance(best, metric, label)
     return _people_against(pair, best["name"], metric, label)
 
 
+def _nobody_to_compare(result: Mapping[str, Any]) -> str:
+    kinds = {entry["kind"] for entry in result["respondents"]}
+    if "people" in kinds:
+        return _("No model has answered yet.")
+    if "person" in kinds:
+        return _("So far only people who can read the key have answered, and no model.")
+    if "rule" in kinds:
+        return _("Only rules that do not listen have answered yet: no person and no model.")
+    return _("Nobody has answered yet.")
+
+
 def _people_against(pair: Mapping[str, Any], name: str, metric: Metric, label: str) -> str:
     figure = pair["difference"]
     if figure["value"] is None:
         return _("People and %(model)s have not answered the same items yet.") % {"model": name}
-    sign = 1 if metric.higher_is_better else -1
-    ahead = figure["value"] * sign > 0
     words = {
         "model": name,
         "gap": _points(abs(figure["value"])),
@@ -67,7 +130,6 @@ def _people_against(pair: Mapping[str, Any], name: str, metric: Metric, label: s
             _("On %(metric)s, people and %(model)s differ by %(gap)s points on a single item: too little to say more.")
             % words
         )
-    low, high = sorted((abs(figure["lo"]), abs(figure["hi"])))
     if pair["p_holm"] is None or pair["p_holm"] >= SURE or figure["lo"] * figure["hi"] <= 0:
         words |= {"lo": _points(figure["lo"]), "hi": _points(figure["hi"])}
         return (
@@ -77,8 +139,13 @@ def _people_against(pair: Mapping[str, Any], name: str, metric: Metric, label: s
             )
             % words
         )
-    words |= {"lo": _points(low), "hi": _points(high)}
-    if ahead:
+    low, high = sorted((abs(figure["lo"]), abs(figure["hi"])))
+    sign = 1 if metric.higher_is_better else -1
+    return _who_is_ahead(words | {"lo": _points(low), "hi": _points(high)}, people=figure["value"] * sign > 0)
+
+
+def _who_is_ahead(words: Mapping[str, str], *, people: bool) -> str:
+    if people:
         return (
             _(
                 "People are ahead of the best model, %(model)s, by %(gap)s points (%(lo)s to %(hi)s) on %(metric)s; Holm p %(p)s. "
@@ -122,14 +189,10 @@ def _best(result: Mapping[str, Any], metric: Metric) -> Mapping[str, Any] | None
     known = [
         entry
         for entry in result["respondents"]
-        if entry["kind"] in SYSTEMS and entry["estimates"][metric.name]["value"] is not None
+        if entry["kind"] in SYSTEMS and entry["fit"] and entry["estimates"][metric.name]["value"] is not None
     ]
     pick = max if metric.higher_is_better else min
     return pick(known, key=lambda entry: entry["estimates"][metric.name]["value"]) if known else None
-
-
-def _people(result: Mapping[str, Any]) -> bool:
-    return any(entry["name"] == PEOPLE for entry in result["respondents"])
 
 
 def _pair(result: Mapping[str, Any], a: str, b: str, metric: str) -> Mapping[str, Any] | None:

@@ -10,10 +10,8 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
-from annotation.models import Export, Flag, Round
+from annotation.models import Export, Flag, Release, Round, SplitAudit, Webhook
 from annotation.services.headphones import check_token, sound_addresses
-from annotation.models import Export, Release, Round, SplitAudit
-from annotation.models import Export, Round, Webhook
 from evaluation.services import sitting_open, study_create, trial_next
 from generation.media import clip_url
 from generation.models import Clip, Upload
@@ -185,6 +183,15 @@ TABLE = {
     "comparison": get(CURATE, "study"),
     "comparison_chart": get(CURATE, "study", "chart"),
     "comparison_csv": get(CURATE, "study"),
+    "comparison_table": get(CURATE, "study", "chart", "form"),
+    "comparison_items": get(CURATE, "study"),
+    "comparison_item": get(CURATE, "study", "exam_item"),
+    "comparison_tag": post(CURATE, "study", "exam_item"),
+    "norm_freeze": post(CURATE, "study"),
+    "study_release": get(CURATE, "study"),
+    "study_report": get(CURATE, "study"),
+    "study_power": get(CURATE, "study"),
+    "study_rules": post(CURATE, "study"),
     "runs": get(CURATE),
     "run": get(CURATE, "run"),
     "run_stop": post(CURATE, "run"),
@@ -261,6 +268,8 @@ def ids(visitors):
         "study": study.uid,
         "chart": "leaderboard",
         "file_type": "csv",
+        "form": "csv",
+        "exam_item": study.split.items.first().dialogue.uid,
         "run": sitting_open(study=study, respondent=model_respondent(study)).uid,
         "sitting": sitting.uid,
     }

@@ -22,7 +22,7 @@ from generation.models import Clip, Dialogue, Variant
 from generation.services import corpus_import
 from tests.annotation.factories import round_with, submit
 from tests.eqstudio.factories import annotator
-from tests.evaluation.factories import emosbench_study, speecheq_study
+from tests.evaluation.factories import echomind_study, emosbench_study, speecheq_study
 from tests.generation.factories import CorpusFactory, echomind_dialogue, emosbench_dialogue, speecheq_dialogue
 from tests.generation.pipeline import advance, one_briefed
 from tests.generation.test_import import folder_make
@@ -224,7 +224,7 @@ def judgement_of(lease) -> dict:
     }
 
 
-@pytest.mark.parametrize("make", [speecheq_study, emosbench_study])
+@pytest.mark.parametrize("make", [speecheq_study, emosbench_study, echomind_study])
 def test_nothing_an_exam_sitter_gets_changes_with_the_key(client, make):
     person = annotator()
     client.force_login(person)

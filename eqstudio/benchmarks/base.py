@@ -263,6 +263,12 @@ class Benchmark(ABC):
     metrics: ClassVar[tuple[Metric, ...]]
     headline: ClassVar[str]
     """Name of the metric that ranks respondents."""
+    scale: ClassVar[tuple[int, int] | None] = None
+    """The scale of the grades it asks for in the exam; None where it asks for none."""
+    parts: ClassVar[Mapping[str, Text]] = {}
+    """Sorts of question whose figures are told apart (a turn, a type), with their names."""
+    parts_by_extras: ClassVar[bool] = False
+    """Whether ``part`` looks at the extras of an item."""
     shortcut_pairs: ClassVar[tuple[str, str] | None] = None
     """The variant labels (right, wrong) of a pair whose key an acoustic rule could guess; None if there are no pairs."""
     stages: ClassVar[tuple[Stage, ...]] = ()
@@ -314,6 +320,10 @@ class Benchmark(ABC):
 
         ``rng`` is seeded the same way on every call for the same sitting and item, so the order of options is stable.
         """
+
+    def part(self, key: str, _extras: Mapping[str, Any]) -> str:
+        """Which of ``parts`` the question ``key`` of an item with these extras belongs to; empty for none."""
+        return key if key in self.parts else ""
 
     def parse(self, trial: Trial, raw: str) -> Parsed:
         """Read an answer. Never guesses: what cannot be read is UNPARSED, what declines is REFUSED."""

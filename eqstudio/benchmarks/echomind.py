@@ -53,6 +53,27 @@ if TYPE_CHECKING:
 RUBRICS = rubrics_read(TEXTS)
 KEY = "mcq-"
 LETTERS = "ABCDEFGH"
+QUESTION_TYPES = {
+    "coarse_grained": {"en": "What stands out", "zh": "总体听辨"},
+    "gender": {"en": "Heard: gender", "zh": "听辨：性别"},
+    "age_group": {"en": "Heard: age group", "zh": "听辨：年龄段"},
+    "voice_style": {"en": "Heard: state of the voice", "zh": "听辨：嗓音状态"},
+    "speech_emotion": {"en": "Heard: feeling", "zh": "听辨：情绪"},
+    "speaking_pace": {"en": "Heard: pace", "zh": "听辨：语速"},
+    "non_verbal_expression": {"en": "Heard: sound without words", "zh": "听辨：非语言声音"},
+    "background_sound": {"en": "Heard: background", "zh": "听辨：背景声"},
+    "multiple_people_detection": {"en": "Follows: how many people", "zh": "推断：人数"},
+    "laughter_sentiment": {"en": "Follows: what the laughter says", "zh": "推断：笑声含义"},
+    "shouting_sentiment": {"en": "Follows: what the shouting says", "zh": "推断：喊叫含义"},
+    "audio_text_consistency": {"en": "Follows: do voice and words agree", "zh": "推断：声音与文字是否一致"},
+    "response_style_matching": {"en": "Follows: style of the reply", "zh": "推断：回复风格"},
+    "personalised_recommendation": {"en": "Follows: recommendation", "zh": "推断：个性化推荐"},
+    "contextual_suggestion": {"en": "Follows: suggestion", "zh": "推断：情境建议"},
+    "preceding_event": {"en": "Follows: what came before", "zh": "推断：先前事件"},
+    "speaker_intent": {"en": "Follows: what the speaker wants", "zh": "推断：说话人意图"},
+    "empathic_response": {"en": "Follows: which reply fits", "zh": "推断：共情回复"},
+}
+"""Types of closed question: what is heard, and what follows from it."""
 TOPICS = (
     "school",
     "family",
@@ -130,6 +151,8 @@ class EchoMind(Benchmark):
         ),
     )
     headline: ClassVar = "mcq"
+    parts: ClassVar = QUESTION_TYPES
+    parts_by_extras: ClassVar = True
     stages: ClassVar = STAGES
     speakers: ClassVar = 1
 
@@ -217,6 +240,10 @@ class EchoMind(Benchmark):
             turns=(turn,),
             extras={"questions": questions, "replies": replies},
         )
+
+    def part(self, key: str, extras: Mapping[str, Any]) -> str:
+        asked = {KEY + question["key"]: question["type"] for question in extras.get("questions", ())}
+        return str(asked.get(key, ""))
 
     def next_trial(self, item: ItemView, answers: Sequence[Answered], rng: Random) -> Trial | None:
         stimulus = _stimulus(item)

@@ -113,6 +113,7 @@ class EmoSBench(Benchmark):
         ),
     )
     headline: ClassVar = "exact"
+    scale: ClassVar = (1, 4)
     stages: ClassVar = STAGES
 
     def rubric(self, category: str) -> tuple[RubricLevel, ...]:

@@ -21,11 +21,11 @@ _TAIL = (
     rf"(?P<over>\s*(?:/|out\s+of|of)\s*(?P<top>\d+(?:\.\d+)?))?(?P<unit>\s*(?:分|级|points?\b))?"
     rf"(?P<range>\s*(?:-|–|—|~|\bto\b|\bor\b|\band\b|到|至|或)\s*(?:\d|(?:{_LATIN})\b|{_HAN}))?"
 )
-_OPEN = r"[\s*_`\"'(\[{$\\<]*(?:boxed\{|text\{)?[\s*_`\"'(\[{]*"
-_CUE = r"(?:\b(?:final\s+)?(?:score|grade|rating|rate|answer|mark|level)(?:s|d)?\b|评分|分数|得分|打分|等级|评级|答案|评为|打|给|总分)"
+_OPEN = r"[\s*_`\"'(\[{$\\<]*+(?:boxed\{|text\{)?+[\s*_`\"'(\[{]*+"
+_CUE = r"(?:\b(?:final\s+)?(?:score|grade|rating|rate|answer|mark|level|deserve|say)(?:s|d)?\b|评分|分数|得分|打分|等级|评级|答案|评为|打|给|总分)"
 _EXPLICIT = re.compile(
-    rf"{_CUE}(?:[*_`\"']*\s*(?:\([^)\n]{{0,30}}\))?\s*(?:is|was|would\s+be|as|of|it|this|a|an|as\s+a|为|是|[:=])?){{1,3}}"
-    rf"(?:\s*(?:a|an)\s)?{_OPEN}{_NUMBER}{_TAIL}",
+    rf"{_CUE}(?:[*_`\"']*+\s*+(?:\([^)\n]{{0,30}}\))?+\s*+(?:is|was|would\s+be|as|of|it|this|a|an|为|是|[:=])?+){{1,3}}"
+    rf"(?:\s*+(?:a|an)\s)?{_OPEN}{_NUMBER}{_TAIL}",
     re.IGNORECASE,
 )
 _AFTER_COLON = re.compile(rf"{_CUE}[^\n:]{{0,60}}:{_OPEN}{_NUMBER}{_TAIL}", re.IGNORECASE)
@@ -35,7 +35,9 @@ _WHOLE = re.compile(rf"[\s*_`\"'(\[#]*{_NUMBER}{_TAIL}[\s*_`\"')\].。!]*", re.I
 _OUT_OF = re.compile(
     rf"(?<![\d.,/]){_NUMBER}(?P<over>\s*(?:/|out\s+of)\s*(?P<top>\d+(?:\.\d+)?))(?P<range>)(?![\d/])", re.IGNORECASE
 )
-_POINTS = re.compile(rf"(?<![\d.,/-])(?P<number>\d+(?:\.\d+)?|{_HAN})\s*分(?![钟之数开享析明])(?P<top>)(?P<range>)")
+_POINTS = re.compile(
+    rf"(?<![\d.,/-])(?<!满分)(?<!共)(?P<number>\d+(?:\.\d+)?|{_HAN})\s*分(?![钟之数开享析明])(?P<top>)(?P<range>)"
+)
 _BETWEEN = re.compile(r"\bbetween\b|介于|之间", re.IGNORECASE)
 
 

@@ -12,7 +12,17 @@ from eqstudio.benchmarks.parsing_text import Folded
 
 _MAX_OBJECTS = 40
 _MAX_DEPTH = 6
-_DECODER = json.JSONDecoder(strict=False)
+
+
+def _pairs(found: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object; a name that stands there twice keeps all its values, so that a contradiction is seen."""
+    kept: dict[str, Any] = {}
+    for name, value in found:
+        kept[name] = [kept[name], value] if name in kept and kept[name] != value else value
+    return kept
+
+
+_DECODER = json.JSONDecoder(strict=False, object_pairs_hook=_pairs)
 
 
 @dataclass(frozen=True)
@@ -71,9 +81,11 @@ def _walk(value: Any, names: tuple[str, ...], span: tuple[int, int], depth: int)
         return
     folded = {str(key).strip().lower().replace(" ", "_"): part for key, part in value.items()}
     for name in names:
-        text = _scalar(folded.get(name))
-        if text is not None:
-            yield FieldValue(name, text, span)
+        given = folded.get(name)
+        for part in given if isinstance(given, list) else [given]:
+            text = _scalar(part)
+            if text is not None:
+                yield FieldValue(name, text, span)
     for part in value.values():
         if isinstance(part, dict | list):
             yield from _walk(part, names, span, depth + 1)

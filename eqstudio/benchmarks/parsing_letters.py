@@ -10,7 +10,7 @@ from eqstudio.benchmarks.parsing_text import Reading, blank_matches
 from eqstudio.benchmarks.trials import Option
 
 _NOUN = r"(?:option|choice|response|reply|rendition|version|clip|audio|candidate|answer|recording|选项|选择|方案|回答|回应|版本|音频|录音)"
-_OPEN = r"[\s*_`\"'(\[{$\\<「『“《]*(?:boxed\{|text\{|mathrm\{|textbf\{)?[\s*_`\"'(\[{]*"
+_OPEN = r"[\s*_`\"'(\[{$\\<「『“《]*+(?:boxed\{|text\{|mathrm\{|textbf\{)?+[\s*_`\"'(\[{]*+"
 _ORDINALS = (
     r"first|1st|第一",
     r"second|2nd|第二",
@@ -25,7 +25,7 @@ _ORDINALS = (
 )
 _STRONG = re.compile(
     r"\b(?:final\s+)?answer(?:\s+(?:is|would\s+be|should\s+be))?\s*[*_`]*\s*[:=>-]?"
-    r"|(?:最终)?(?:正确)?答案(?:应该?)?(?:是|为|选)?\s*[:]?|\b(?:my\s+)?(?:final\s+)?choice\s*(?:is|[:=])"
+    r"|(?<![回应对作问])答\s*[:]|(?:最终)?(?:正确)?答案(?:应该?)?(?:是|为|选)?\s*[:]?|\b(?:my\s+)?(?:final\s+)?choice\s*(?:is|[:=])"
     r"|\b(?:selected|selection|chosen\s+option|selected\s+option)\s*(?:is|[:=])"
     r"|(?:我)?(?:应该?|会|要)?选(?:择|项)?(?:的是|了)?(?:是|为)?\s*[:]?",
     re.IGNORECASE,
@@ -44,7 +44,7 @@ _STATEMENT = re.compile(
 )
 _AFTER_PRAISE = re.compile(
     rf"\s*[*_`\"')\]}}]*\s*(?:(?:is|sounds|seems|feels|would\s+be)\s+(?:clearly\s+|much\s+|the\s+|far\s+|a\s+)*{_PRAISE}\b(?!\s+(?:of\s+)?(?:both|than\s+neither))"
-    rf"|(?:更|最)(?:好|合适|恰当|温和|温暖|有同理心|自然|贴切|体贴))",
+    rf"|\s*is\s+my\s+(?:final\s+)?(?:choice|pick|answer|selection)\b|(?:更|最)(?:好|合适|恰当|温和|温暖|有同理心|自然|贴切|体贴))",
     re.IGNORECASE,
 )
 _AGAINST = re.compile(

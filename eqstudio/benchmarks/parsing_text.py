@@ -7,6 +7,7 @@ import unicodedata
 from dataclasses import dataclass
 
 MAX_CHARS = 60_000
+LONGEST_GAP = 2
 
 _THINK = re.compile(r"<(think|thinking|thought|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 _THINK_TAIL = re.compile(r"\A.*</(?:think|thinking|thought|reasoning)>", re.DOTALL | re.IGNORECASE)
@@ -31,7 +32,9 @@ class Reading:
 
 @dataclass(frozen=True)
 class Folded:
-    """NFKC text with thinking replaced by spaces; ``index[i]`` is where character i stood in the original."""
+    """NFKC text without thinking and without long runs of spaces (they say nothing, and searching through them takes long);
+    ``index[i]`` is where character i stood in the original.
+    """
 
     text: str
     index: tuple[int, ...]
@@ -44,7 +47,18 @@ class Folded:
             for folded in _fold(char):
                 chars.append(folded)
                 index.append(position)
-        return cls(_blank_thinking("".join(chars)), tuple(index))
+        return cls._short("".join(chars), index)
+
+    @classmethod
+    def _short(cls, text: str, index: list[int]) -> Folded:
+        kept: list[int] = []
+        blanked = _blank_thinking(text)
+        spaces = 0
+        for position, char in enumerate(blanked):
+            spaces = spaces + 1 if char.isspace() and char != "\n" else 0
+            if spaces <= LONGEST_GAP:
+                kept.append(position)
+        return cls("".join(blanked[position] for position in kept), tuple(index[position] for position in kept))
 
     @classmethod
     def plain(cls, raw: str) -> Folded:

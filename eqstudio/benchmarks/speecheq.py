@@ -183,6 +183,7 @@ class SpeechEQ(Benchmark):
         Metric("acc_all", {"en": "Accuracy, all choices", "zh": "总体正确率"}, _all, chance=0.5, binary=False),
     )
     headline: ClassVar = "acc_traj"
+    parts: ClassVar = {"s4": {"en": "Turn 4", "zh": "第 4 轮"}, "s6": {"en": "Turn 6", "zh": "第 6 轮"}}
     stages: ClassVar = STAGES
     shortcut_pairs: ClassVar = (RIGHT, WRONG)
 

@@ -7,9 +7,14 @@ from dataclasses import dataclass, field
 from statistics import fmean, median
 
 from eqstudio.benchmarks.base import Metric, Score
+from evaluation.domain.slots import Pick
+
+SLOTS = ("A", "B")
+TWO_OPTIONS = frozenset({None, 0.5})
+"""The chance of guessing that a score carries where there are two options; a forced choice carries none."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Mark:
     """One scored answer: who, in which run, about which item, to which question."""
 
@@ -19,20 +24,36 @@ class Mark:
     key: str
     outcome: str
     score: Score
+    letter: str = ""
+    """The slot that was chosen, where options were offered."""
 
 
 @dataclass
 class Sheet:
-    """All marks of one respondent: item -> run -> trial key -> score; and how many answers came to which outcome."""
+    """All marks of one respondent: item -> run -> trial key -> score; and how many answers came to which outcome.
+
+    ``picks`` are the answers to questions with two options, as slots.
+    """
 
     items: dict[int, dict[int, dict[str, Score]]] = field(default_factory=dict)
     outcomes: dict[str, int] = field(default_factory=dict)
     runs: set[int] = field(default_factory=set)
+    picks: list[Pick] = field(default_factory=list)
+    known: dict[str, dict[int, float]] = field(default_factory=dict)
+    """What ``figures`` has worked out, by metric."""
 
     def add(self, mark: Mark) -> None:
+        if mark.letter in SLOTS and mark.score.correct is not None and mark.score.gold in TWO_OPTIONS:
+            self.picks.append(Pick(mark.item, mark.key, mark.run, SLOTS.index(mark.letter), mark.score.correct))
         self.items.setdefault(mark.item, {}).setdefault(mark.run, {})[mark.key] = mark.score
         self.outcomes[mark.outcome] = self.outcomes.get(mark.outcome, 0) + 1
         self.runs.add(mark.run)
+
+    def figures(self, metric: Metric) -> dict[int, float]:
+        """The metric per item; worked out once, so a person is not counted again as one of the people."""
+        if metric.name not in self.known:
+            self.known[metric.name] = item_figures(self, metric)
+        return self.known[metric.name]
 
     @property
     def votes(self) -> bool:
@@ -62,7 +83,7 @@ def item_figures(sheet: Sheet, metric: Metric, only: Iterable[int] | None = None
         given = [metric.item(scores) for scores in ([majority(runs)] if sheet.votes else runs)]
         asked = [value for value in given if value is not None]
         if asked:
-            figures[item] = fmean(asked)
+            figures[item] = asked[0] if len(asked) == 1 else fmean(asked)
     return figures
 
 

@@ -1,13 +1,17 @@
-"""What a SEQ is relative to: a declared cohort. Also the reward that grades a grade."""
+"""What a SEQ is relative to: a declared norm. Also the reward that grades a grade.
+
+Three norms can be declared: the cohort at hand by the published recipe, a cohort that was frozen earlier (so that a newcomer
+moves nobody), and people. Two SEQ are comparable only under one norm, so every SEQ names its norm's hash.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
-from statistics import fmean, median
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from statistics import fmean, median, stdev
 
 from eqstudio.estimates import Estimate
 
@@ -15,11 +19,17 @@ MAD_TO_SD = 1.4826
 MEAN_DEVIATION_TO_SD = 1.2533
 CLIP = 4.0
 MIN_COHORT = 3
+EQUAL = 1e-12
+Z95 = 1.959964
 
 
 @dataclass(frozen=True)
 class Norm:
-    """A cohort of systems: its centre and spread on one metric. Two SEQ are comparable only under the same ``hash``."""
+    """Whose figures are 100 and 15 apart: centre and spread of ``population`` on one metric.
+
+    ``kind`` is cohort, frozen or people. ``sampled`` says that the population is a sample of people, whose own error belongs
+    into the interval; ``reliability`` is the share of the spread that is not error of measurement.
+    """
 
     metric: str
     population: tuple[str, ...]
@@ -27,6 +37,10 @@ class Norm:
     spread: float
     recipe: str
     item_set: str = ""
+    kind: str = "cohort"
+    name: str = ""
+    sampled: bool = False
+    reliability: float | None = None
 
     @property
     def hash(self) -> str:
@@ -37,29 +51,62 @@ class Norm:
         return 100 + 15 * max(-CLIP, min(CLIP, (value - self.centre) / self.spread))
 
     def estimate(self, figure: Estimate) -> Estimate:
-        """The SEQ of a figure: its interval is the figure's, seen through the norm, which is taken as known."""
+        """The SEQ of a figure: its interval is the figure's, seen through the norm. A norm of systems is taken as known; one of
+        people adds its own error, 15 sqrt((1 + z^2 / 2) / n).
+        """
         if figure.value is None:
             return figure
         lo = None if figure.lo is None else self.seq(figure.lo)
         hi = None if figure.hi is None else self.seq(figure.hi)
-        return Estimate(self.seq(figure.value), lo, hi, figure.n)
+        value = self.seq(figure.value)
+        if self.sampled and lo is not None and hi is not None:
+            own = Z95 * self.error(value)
+            lo, hi = value - math.hypot(value - lo, own), value + math.hypot(hi - value, own)
+        return Estimate(value, lo, hi, figure.n)
+
+    def error(self, seq: float) -> float:
+        """Standard error that a norm of n people adds at this SEQ."""
+        z = (seq - 100) / 15
+        return 15 * math.sqrt((1 + z * z / 2) / max(1, len(self.population)))
+
+    @property
+    def measurement_error(self) -> float | None:
+        """Standard error of measurement in SEQ points: 15 sqrt(1 - reliability)."""
+        return None if self.reliability is None else 15 * math.sqrt(max(0.0, 1 - self.reliability))
 
     def as_dict(self) -> dict[str, object]:
         return {
-            "metric": self.metric,
+            **asdict(self),
             "population": list(self.population),
             "n": len(self.population),
-            "centre": self.centre,
-            "spread": self.spread,
-            "recipe": self.recipe,
-            "item_set": self.item_set,
+            "measurement_error": self.measurement_error,
             "hash": self.hash,
         }
+
+    def frozen(self, name: str) -> Norm:
+        """The same norm under a name, as it will be used again."""
+        return replace(self, kind="frozen", name=name)
 
 
 @dataclass(frozen=True)
 class NoNorm:
     reason: str
+
+
+PUBLISHED_COHORT = {
+    "Random": 0.25,
+    "emo_num + Qwen3-30B": 0.358,
+    "emo_des + Qwen3-30B": 0.403,
+    "Qwen2.5-Omni-3B": 0.306,
+    "Qwen2.5-Omni-7B": 0.26,
+    "Qwen3-Omni-30B": 0.583,
+    "Kimi-Audio-7B-Instruct": 0.242,
+    "MiMo-Audio-7B-Instruct": 0.271,
+    "Fun-Audio-Chat-8B": 0.365,
+    "Gemini-2.5-pro": 0.449,
+    "gpt-audio-1.5": 0.317,
+}
+"""Acc_traj of the systems in SpeechEQ's published table, the random row included: a frozen cohort that anybody can use."""
 
 
 def cohort_norm(values: Mapping[str, float], *, metric: str, item_set: str = "") -> Norm | NoNorm:
@@ -72,11 +119,44 @@ def cohort_norm(values: Mapping[str, float], *, metric: str, item_set: str = "")
     centre = median(values.values())
     deviations = [abs(value - centre) for value in values.values()]
     spread, recipe = MAD_TO_SD * median(deviations), "median, 1.4826 MAD"
-    if spread <= 1e-12:  # noqa: PLR2004 -- equal up to rounding
+    if spread <= EQUAL:
         spread, recipe = MEAN_DEVIATION_TO_SD * fmean(deviations), "median, 1.2533 mean absolute deviation"
-    if spread <= 1e-12:  # noqa: PLR2004
+    if spread <= EQUAL:
         return NoNorm("no variation: all systems have the same figure")
     return Norm(metric, tuple(sorted(values)), centre, spread, recipe, item_set)
+
+
+def published_norm() -> Norm:
+    """The norm of SpeechEQ's published table."""
+    found = cohort_norm(PUBLISHED_COHORT, metric="acc_traj", item_set="SpeechEQ, 2,265 dialogues")
+    if isinstance(found, NoNorm):
+        raise TypeError(found.reason)
+    return found.frozen("published")
+
+
+def people_norm(
+    means: Sequence[float], errors: Sequence[float], *, names: Sequence[str], metric: str, item_set: str = ""
+) -> Norm | NoNorm:
+    """SEQ = 100 + 15 (x - mean) / sd over people. ``errors`` are the standard errors of their means: the mean of their squares is
+    the part of the variance between people that is only the length of the exam, which the reliability tells.
+    """
+    if len(means) < MIN_COHORT:
+        return NoNorm(f"a norm needs at least {MIN_COHORT} people, there are {len(means)}")
+    spread = stdev(means)
+    if spread <= EQUAL:
+        return NoNorm("no variation: all people have the same figure")
+    noise = fmean(error**2 for error in errors)
+    return Norm(
+        metric,
+        tuple(sorted(names)),
+        fmean(means),
+        spread,
+        "mean, standard deviation of people",
+        item_set,
+        kind="people",
+        sampled=True,
+        reliability=max(0.0, 1 - noise / spread**2),
+    )
 
 
 def sear_reward(given: int, intended: int, *, scale: tuple[int, int] = (1, 4)) -> float:

@@ -17,7 +17,6 @@ from eqstudio.estimates import Estimate
 Floats = npt.NDArray[np.float64]
 
 REPLICATES = 4_000
-CROSSED_REPLICATES = 2_000
 LEVEL = (2.5, 97.5)
 FEW_CLUSTERS = 30
 EXACT_CLUSTERS = 12
@@ -98,6 +97,8 @@ class Comparison:
     test: str
     mde: float | None = None
     """The smallest difference this comparison could have seen (two-sided .05, power .8)."""
+    discordant: tuple[int, int] | None = None
+    """On how many items the first is ahead, and the second; what McNemar's test looks at."""
 
 
 def paired_compare(
@@ -122,11 +123,11 @@ def paired_compare(
     lo, hi = _bootstrap_mean(sums, counts, rng)
     estimate = Estimate(mean, lo, hi, len(items))
     mde = POWER_Z * clustered_se(differences, names)
+    discordant = int((differences > 0).sum()), int((differences < 0).sum())
     single = len(sums) == len(items)
     if single and set(np.unique(differences)) <= {-1.0, 0.0, 1.0}:
-        p = mcnemar_exact(int((differences > 0).sum()), int((differences < 0).sum()))
-        return Comparison(estimate, p, "exact McNemar", mde)
-    return Comparison(estimate, sign_flip_p(sums, rng=rng), "sign flips of clusters", mde)
+        return Comparison(estimate, mcnemar_exact(*discordant), "exact McNemar", mde, discordant)
+    return Comparison(estimate, sign_flip_p(sums, rng=rng), "sign flips of clusters", mde, discordant)
 
 
 def mcnemar_exact(b: int, c: int) -> float:
@@ -140,7 +141,10 @@ def mcnemar_chi2(table: Sequence[Sequence[int]]) -> float:
 
 
 def sign_flip_p(sums: Floats, *, rng: np.random.Generator) -> float:
-    """Two-sided p that the sum is as far from 0 when every cluster's sign is a coin's; exact up to 12 clusters."""
+    """Two-sided p that the sum is as far from 0 when every cluster's sign is a coin's; exact up to 12 clusters.
+
+    Clusters of one size are flipped together: how many of them turn is binomial, which is the same and much faster.
+    """
     moving = sums[sums != 0]
     if len(moving) == 0:
         return 1.0
@@ -148,72 +152,10 @@ def sign_flip_p(sums: Floats, *, rng: np.random.Generator) -> float:
     if len(moving) <= EXACT_CLUSTERS:
         bits = (np.arange(2 ** len(moving))[:, None] >> np.arange(len(moving))) & 1
         return float((np.abs((2 * bits - 1) @ moving) >= observed).mean())
-    signs = rng.integers(0, 2, size=(REPLICATES, len(moving))) * 2 - 1
-    extreme = int((np.abs(signs @ moving) >= observed).sum())
+    sizes, counts = np.unique(np.round(np.abs(moving), 9), return_counts=True)
+    turned = rng.binomial(counts, 0.5, size=(REPLICATES, len(sizes)))
+    extreme = int((np.abs((2 * turned - counts) @ sizes) >= observed).sum())
     return (extreme + 1) / (REPLICATES + 1)
-
-
-def crossed_mean(matrix: Floats, *, rng: np.random.Generator) -> Estimate:
-    """The mean over people of their mean over items, both resampled (pigeonhole bootstrap). NaN: not answered.
-
-    No interval from a single item. Where everybody is right on everything, or nobody on anything, resampling shows no
-    spread; then Wilson over the items.
-    """
-    means = _crossed(matrix, rng)
-    answered = int(np.isfinite(matrix).any(axis=0).sum()) if matrix.size else 0
-    if answered == 0:
-        return Estimate.undefined("nobody has answered")
-    value = float(np.nanmean(_row_means(matrix)))
-    if answered == 1:
-        return Estimate(value, None, None, 1)
-    if value in {0.0, 1.0}:
-        return rate_estimate(int(value) * answered, answered)
-    lo, hi = np.percentile(means, LEVEL)
-    return Estimate(value, float(lo), float(hi), answered)
-
-
-def crossed_compare(people: Floats, other: Floats, *, rng: np.random.Generator) -> Comparison:
-    """People against one respondent on the items both answered: persons and items are resampled together.
-
-    The p-value is the share of replicates on the other side of 0, doubled.
-    """
-    both = np.isfinite(other) & np.isfinite(people).any(axis=0)
-    n = int(both.sum())
-    if n == 0:
-        return Comparison(Estimate.undefined("no item was answered by both"), None, "none")
-    gaps = people[:, both] - other[both]
-    gaps = gaps[np.isfinite(gaps).any(axis=1)]
-    value = float(np.nanmean(_row_means(gaps)))
-    means = _crossed(gaps, rng)
-    lo, hi = np.percentile(means, LEVEL)
-    tail = min((means <= 0).mean(), (means >= 0).mean())
-    p = min(1.0, 2 * (float(tail) * len(means) + 1) / (len(means) + 1))
-    return Comparison(
-        Estimate(value, float(lo), float(hi), n), p, "bootstrap over people and items", POWER_Z * float(means.std())
-    )
-
-
-def _row_means(matrix: Floats) -> Floats:
-    counts = np.isfinite(matrix).sum(axis=1)
-    sums = np.nansum(matrix, axis=1)
-    means: Floats = np.divide(sums, counts, out=np.full(len(sums), np.nan), where=counts > 0)
-    return means
-
-
-def _crossed(matrix: Floats, rng: np.random.Generator) -> Floats:
-    people, items = matrix.shape
-    if people == 0 or items == 0 or not np.isfinite(matrix).any():
-        return np.zeros(1)
-    asked = np.isfinite(matrix).astype(float)
-    filled = np.nan_to_num(matrix)
-    item_weights = rng.multinomial(items, np.full(items, 1 / items), size=CROSSED_REPLICATES)
-    person_weights = rng.multinomial(people, np.full(people, 1 / people), size=CROSSED_REPLICATES)
-    counts = item_weights @ asked.T
-    means = np.divide(item_weights @ filled.T, counts, out=np.zeros_like(counts, dtype=float), where=counts > 0)
-    weights = person_weights * (counts > 0)
-    totals = weights.sum(axis=1)
-    kept = totals > 0
-    return np.asarray((weights * means).sum(axis=1)[kept] / totals[kept], dtype=float)
 
 
 def adjusted(p_values: Sequence[float], *, method: str = "holm") -> list[float]:

@@ -8,6 +8,9 @@ from evaluation.selectors.access import (
     study_to_curate_for,
     trial_for,
 )
+from evaluation.selectors.effort import efforts_of
+from evaluation.selectors.facts import ItemFacts, item_facts
+from evaluation.selectors.items import answers_to, tags_counted, tags_on
 from evaluation.selectors.lists import (
     answers_listed,
     failures_by_cause,
@@ -27,10 +30,14 @@ from evaluation.selectors.progress import (
 
 __all__ = [
     "IMPORTED",
+    "ItemFacts",
     "Progress",
     "answers_listed",
+    "answers_to",
     "dialogue_order",
+    "efforts_of",
     "failures_by_cause",
+    "item_facts",
     "marks_of",
     "outcome_counts",
     "run_for",
@@ -43,6 +50,8 @@ __all__ = [
     "study_for",
     "study_named",
     "study_to_curate_for",
+    "tags_counted",
+    "tags_on",
     "trial_for",
     "with_sittings",
 ]

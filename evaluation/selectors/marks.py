@@ -7,6 +7,7 @@ from itertools import groupby
 from operator import itemgetter
 
 from django.db.models import Max
+from django.db.models.functions import Substr
 
 from eqstudio.benchmarks.base import Score
 from evaluation.domain.metrics import Mark
@@ -27,6 +28,7 @@ _FIELDS = (
     "number",
     "gold",
     "response__trial__sitting_id",
+    "letter",
 )
 
 
@@ -39,15 +41,16 @@ def marks_of(*, study: Study) -> Iterator[Mark]:
     rows = (
         ScoreRecord.objects.filter(response__trial__sitting__respondent__study=study)
         .exclude(response__trial__sitting__state=Sitting.State.CANCELLED)
+        .annotate(letter=Substr("value", 1, 2))
         .order_by("response_id", "pk")
         .values_list(*_FIELDS)
         .iterator(chunk_size=2_000)
     )
     for _response, versions in groupby(rows, key=itemgetter(0)):
         *_older, counts = sorted(versions, key=lambda row: row[1] == IMPORTED)
-        respondent, run, dialogue, key, outcome, correct, number, gold, sitting = counts[2:]
+        respondent, run, dialogue, key, outcome, correct, number, gold, sitting, letter = counts[2:]
         if (sitting, dialogue) not in unfinished:
-            yield Mark(respondent, run, dialogue, key, outcome, Score(correct, number, gold))
+            yield Mark(respondent, run, dialogue, key, outcome, Score(correct, number, gold), letter)
 
 
 def _in_the_middle(study: Study) -> set[tuple[int, int]]:

@@ -1,16 +1,25 @@
 """What can be done with the exam. Every service is keyword-only and never enqueues."""
 
-from evaluation.services.comparisons import comparison_build, items_apart
+from evaluation.services.checklist import checklist_build
+from evaluation.services.comparisons import comparison_build, item_difficulty, items_apart
 from evaluation.services.imports import responses_import
+from evaluation.services.norming import norm_freeze
+from evaluation.services.release import release_build
 from evaluation.services.responses import response_record
 from evaluation.services.runs import respondent_drive, sitting_advance, study_run
 from evaluation.services.scoring import responses_rescore
 from evaluation.services.sittings import sitting_cancel, sitting_open, sitting_resume, trial_next
 from evaluation.services.studies import study_close, study_create
+from evaluation.services.tags import error_tag_set
 
 __all__ = [
+    "checklist_build",
     "comparison_build",
+    "error_tag_set",
+    "item_difficulty",
     "items_apart",
+    "norm_freeze",
+    "release_build",
     "respondent_drive",
     "response_record",
     "responses_import",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +27,22 @@ from generation.selectors import item_view
 
 @dataclass
 class _Tally:
+    """What came of the answers in a file."""
+
     created: int = 0
     skipped: int = 0
     differs: int = 0
+    refused: list[dict[str, Any]] = field(default_factory=list)
+
+    def report(self, respondent: Respondent, *, runs: int) -> dict[str, Any]:
+        return {
+            "respondent": respondent.name,
+            "runs": runs,
+            "created": self.created,
+            "skipped": self.skipped,
+            "reading_differs": self.differs,
+            "refused": self.refused,
+        }
 
 
 def responses_import(
@@ -53,31 +66,23 @@ def responses_import(
         raise InvalidInput(f"{file.name} holds no answers.", field="path")
     respondent = _respondent(study, name)
     dialogues = _dialogues(study)
-    refused: list[dict[str, Any]] = []
     tally = _Tally()
     sittings: dict[int, Sitting] = {}
     for (item, run), group in _by_item_and_run(answers):
         dialogue = dialogues.get(item)
         if dialogue is None:
             reason = f"The split has no item {item!r}."
-            refused += [{"path": file.name, "row": answer.row, "reason": reason} for answer in group]
+            tally.refused += [{"path": file.name, "row": answer.row, "reason": reason} for answer in group]
             continue
         if run not in sittings:
             sittings[run] = sitting_open(study=study, respondent=respondent, run=run)
         with transaction.atomic():
             problems = _item_import(sittings[run], dialogue, group, tally)
-        refused += [{"path": file.name, **problem} for problem in problems]
+        tally.refused += [{"path": file.name, **problem} for problem in problems]
     for sitting in sittings.values():
         sitting_finish(sitting=sitting)
     event_record(actor=actor, verb="responses_import", entity=study, respondent=name, created=tally.created)
-    return {
-        "respondent": respondent.name,
-        "runs": len(sittings),
-        "created": tally.created,
-        "skipped": tally.skipped,
-        "reading_differs": tally.differs,
-        "refused": refused,
-    }
+    return tally.report(respondent, runs=len(sittings))
 
 
 def _respondent(study: Study, name: str) -> Respondent:

@@ -12,6 +12,7 @@ from eqstudio.errors import Conflict, InvalidInput
 from evaluation.models import Respondent, Response, Sitting, TrialRecord
 from evaluation.services.hearing import unheard_in
 from evaluation.services.scoring import response_score
+from evaluation.services.sittings import key_access_mark
 
 MAX_RAW = 200_000
 FAILURES = {"", Outcome.REFUSED.value, Outcome.ERROR.value, Outcome.NOT_HEARD.value}
@@ -39,6 +40,8 @@ def response_record(
         raise Conflict("This sitting is over; it takes no more answers. What was answered is kept.")
     if failure not in FAILURES:
         raise InvalidInput(f"Unknown failure {failure!r}; known: error, not_heard, refused.", field="failure")
+    if sitting.respondent.user is not None:
+        key_access_mark(sitting=sitting, user=sitting.respondent.user)
     if sitting.respondent.kind == Respondent.Kind.PERSON and not failure:
         _gate(trial, {} if heard is None else heard)
     return response_store(trial=trial, raw=raw, failure=failure, error=error, heard=heard, paradata=paradata)

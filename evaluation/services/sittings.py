@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from eqstudio.access import can_curate
 from eqstudio.benchmarks import benchmark_get
 from eqstudio.benchmarks.base import Answered, Trial
 from eqstudio.errors import Conflict, InvalidInput
@@ -44,7 +45,10 @@ def sitting_open(
     run: int = 0,
     limit: int | None = None,
 ) -> Sitting:
-    """Begin a sitting, or return the one already begun. Exactly one of ``user`` and ``respondent`` says who sits."""
+    """Begin a sitting, or return the one already begun. Exactly one of ``user`` and ``respondent`` says who sits.
+
+    The sitting of a person who can read the key is marked as such.
+    """
     if (user is None) == (respondent is None):
         raise InvalidInput("A sitting needs either a person or a respondent.", field="respondent")
     if not study.is_open:
@@ -58,7 +62,17 @@ def sitting_open(
             "order_seed": order_seed(study_seed=study.seed, respondent=_order_name(sits), run=run),
         },
     )
+    if user is not None:
+        key_access_mark(sitting=found, user=user)
     return found
+
+
+def key_access_mark(*, sitting: Sitting, user: User) -> bool:
+    """Mark a sitting of somebody whose role shows the key; a mark stays, also when the role goes. True when it is marked."""
+    if not sitting.key_access and can_curate(user):
+        sitting.key_access = True
+        sitting.save(update_fields=["key_access"])
+    return sitting.key_access
 
 
 def _order_name(respondent: Respondent) -> str:

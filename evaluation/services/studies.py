@@ -35,12 +35,7 @@ def study_create(
     """
     alias = benchmark or split.benchmark
     chosen = benchmark_get(alias)
-    others = split.items.exclude(dialogue__benchmark=alias).count()
-    if others:
-        raise InvalidInput(
-            f"The split {split} holds {others} items that are not of {alias}; a study asks one benchmark.",
-            field="benchmark",
-        )
+    _one_benchmark(split, alias)
     instructions = {language: chosen.instructions(language) for language in chosen.languages}
     try:
         with transaction.atomic():
@@ -60,6 +55,15 @@ def study_create(
     except IntegrityError as error:
         raise Conflict(f"There is already a study named {name}. Choose another name.", field="name") from error
     return study
+
+
+def _one_benchmark(split: Split, alias: str) -> None:
+    others = split.items.exclude(dialogue__benchmark=alias).count()
+    if others:
+        raise InvalidInput(
+            f"The split {split} holds {others} items that are not of {alias}; a study asks one benchmark.",
+            field="benchmark",
+        )
 
 
 def study_close(*, study: Study, actor: User | None = None) -> Study:

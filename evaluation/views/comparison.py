@@ -2,36 +2,33 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from typing import Any
 
-from django.core.cache import cache
-from django.db.models import Count, Max, Q
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_POST, require_safe
 
-from annotation.models import SplitItem
-from eqstudio.benchmarks import benchmark_get
-from eqstudio.benchmarks.base import Benchmark, Metric
-from eqstudio.charts import forest_svg, leaderboard_svg
-from eqstudio.errors import NotFound
+from eqstudio.errors import StudioError
 from eqstudio.estimates import Estimate
-from evaluation.models import ScoreRecord, Sitting, Study
-from evaluation.selectors import study_to_curate_for
-from evaluation.services import comparison_build, items_apart
-from evaluation.services.comparisons import BY, PEOPLE
-from evaluation.words import SYSTEMS, TESTS, comparison_sentence, metric_label
+from evaluation.domain.norms import NoNorm, Norm
+from evaluation.figures.kinds import ranked
+from evaluation.forms import NormForm
+from evaluation.models import FrozenNorm, Study
+from evaluation.selectors import item_facts, study_to_curate_for
+from evaluation.services import items_apart, norm_freeze
+from evaluation.services.comparison_rows import PEOPLE
+from evaluation.services.comparisons import BY
+from evaluation.views.asked import Seen, group_label, seen, systems_of
+from evaluation.words import BASELINES, BY_WORDS, FAMILIES, NORMS, SLOT_LABELS, TESTS, comparison_sentence, metric_label
 from generation.models import Dialogue
 from generation.views.guards import curating, person
 
-CACHE_SECONDS = 3600
-ITEMS_SHOWN = 50
-HEADLINE_ORDER = {"people": 0, "person": 1, "model": 2, "imported": 2, "rule": 3, "chance": 4}
+ITEMS_SHOWN = 20
+EXPLORED_SHOWN = 12
 
 
 @require_safe
@@ -39,224 +36,189 @@ HEADLINE_ORDER = {"people": 0, "person": 1, "model": 2, "imported": 2, "rule": 3
 @curating
 def comparison(request: HttpRequest, uid: str) -> HttpResponse:
     study = study_to_curate_for(person(request), uid)
-    benchmark = benchmark_get(study.benchmark)
-    filters, by = _asked(request)
-    result = comparison_cached(study, filters, by)
-    metric = _headline(benchmark)
-    label = metric_label(metric, get_language() or "en")
-    rows = _rows(result, benchmark)
-    chosen = _chosen(request, result, metric)
+    at = seen(request, study)
+    result, language = at.result, get_language() or "en"
     context = {
         "study": study,
-        "benchmark": benchmark,
+        "benchmark": at.benchmark,
         "result": result,
-        "sentence": comparison_sentence(result, metric, label),
-        "metric": metric,
-        "metric_label": label,
-        "columns": [(one.name, metric_label(one, get_language() or "en")) for one in benchmark.metrics],
-        "rows": rows,
+        "sentence": comparison_sentence(result, at.metric, at.label),
+        "metric": at.metric,
+        "metric_label": at.label,
+        "columns": [(one.name, metric_label(one, language)) for one in at.benchmark.metrics],
+        "rows": _rows(at),
         "has_answers": any(entry["kind"] != "chance" for entry in result["respondents"]),
-        **_pairs(result, chosen),
-        "groups": _group_rows(result, benchmark, metric),
-        "filters": filters,
-        "by": by,
-        "choices": _choices(study, benchmark),
+        **_pairs(at),
+        "groups": _group_rows(at),
+        "explored": _explored(at),
+        "slots": _slots(at),
+        "slot_labels": list(SLOT_LABELS.items()),
+        **_grades(at),
+        "ceiling": _ceiling(result),
+        "filters": at.filters,
+        "by": at.by,
+        "by_words": [(name, BY_WORDS[name]) for name in BY],
+        "choices": _choices(at),
         "query": request.GET.urlencode(),
-        "systems": [entry for entry in result["respondents"] if entry["kind"] in SYSTEMS or entry["kind"] == "rule"],
-        "chosen": chosen,
-        "apart": _apart(study, chosen, filters) if chosen else [],
+        "systems": systems_of(result),
+        "chosen": at.chosen,
+        "apart": _apart(at),
+        "norms": _norms(at),
+        "norm_form": NormForm(),
+        "with_key": at.asked.with_key,
     }
     return render(request, "evaluation/comparison.html", context)
 
 
-@require_safe
-@never_cache
+@require_POST
 @curating
-def comparison_chart(request: HttpRequest, uid: str, chart: str) -> HttpResponse:
-    """The leaderboard or the forest as SVG."""
+def norm_keep(request: HttpRequest, uid: str) -> HttpResponse:
+    """Freeze the norm of the page under a name."""
     study = study_to_curate_for(person(request), uid)
-    benchmark = benchmark_get(study.benchmark)
-    filters, by = _asked(request)
-    metric = _headline(benchmark)
-    axis = metric_label(metric, get_language() or "en")
-    if chart == "leaderboard":
-        result = comparison_cached(study, filters, by)
-        svg = leaderboard_svg(_chart_rows(result["respondents"], metric), axis=axis, chance=metric.chance)
-    elif chart == "forest":
-        result = comparison_cached(study, filters, by)
-        chosen = _chosen(request, result, metric)
-        shown = {PEOPLE, *([chosen["name"]] if chosen else [])}
-        points = [
-            {**row, "group": group_label(benchmark, by, next(iter(group["by"].values())))}
-            for group in result["groups"]
-            for row in _chart_rows(group["respondents"], metric)
-            if row["name"] in shown
-        ]
-        svg = forest_svg(points, axis=axis, chance=metric.chance)
+    form = NormForm(request.POST)
+    at = seen(request, study)
+    found = at.result["norm"]
+    if not form.is_valid():
+        messages.error(request, _("A name is letters, digits and hyphens. Nothing was frozen."))
+        return redirect("comparison", uid)
+    norm = NoNorm(found["reason"]) if found and found.get("reason") else _norm_of(found)
+    try:
+        norm_freeze(study=study, name=form.cleaned_data["name"], norm=norm, actor=person(request))
+    except StudioError as error:
+        messages.error(request, error.message)
     else:
-        raise NotFound(_("There is no such chart."))
-    response = HttpResponse(svg, content_type="image/svg+xml")
-    if "download" in request.GET:
-        response["Content-Disposition"] = f'attachment; filename="{study.name}-{chart}.svg"'
-    return response
+        messages.success(request, _("The norm is frozen: systems to come are placed on it and move nobody."))
+    return redirect("comparison", uid)
 
 
-@require_safe
-@curating
-def comparison_csv(request: HttpRequest, uid: str) -> HttpResponse:
-    """Every figure of the page, one a line."""
-    study = study_to_curate_for(person(request), uid)
-    filters, by = _asked(request)
-    result = comparison_cached(study, filters, by)
-    buffer = io.StringIO()
-    writer = csv.writer(buffer)
-    writer.writerow(["group", "respondent", "kind", "figure", "value", "lo", "hi", "n", "reason"])
-    tables = [("", result["respondents"])]
-    tables += [(next(iter(group["by"].values())), group["respondents"]) for group in result["groups"]]
-    for group, entries in tables:
-        for entry in entries:
-            for name, figure in {**entry["estimates"], "unparsed": entry["unparsed"]}.items():
-                writer.writerow([group, _safe(entry["name"]), entry["kind"], name, *figure.values()])
-    for pair in result["pairs"]:
-        name = _safe(f"{pair['a']} - {pair['b']}")
-        writer.writerow(["", name, "pair", pair["metric"], *pair["difference"].values()])
-    response = HttpResponse(buffer.getvalue(), content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{study.name}-comparison.csv"'
-    return response
+def _norm_of(found: dict[str, Any] | None) -> Norm | None:
+    if not found:
+        return None
+    names = ("metric", "centre", "spread", "recipe", "item_set", "kind", "name", "sampled", "reliability")
+    return Norm(population=tuple(found["population"]), **{name: found[name] for name in names})
 
 
-def _safe(text: str) -> str:
-    """A name that a spreadsheet would take for a formula is marked as text."""
-    return f"'{text}" if text[:1] in "=+-@\t" else text
-
-
-def comparison_cached(study: Study, filters: dict[str, str], by: str) -> dict[str, Any]:
-    """The comparison, computed once for one state of the answers."""
-    state = ScoreRecord.objects.filter(response__trial__sitting__respondent__study=study).aggregate(last=Max("pk"))
-    sittings = Sitting.objects.filter(respondent__study=study).aggregate(
-        all=Count("pk"), open=Count("pk", filter=Q(state="open")), cancelled=Count("pk", filter=Q(state="cancelled"))
-    )
-    key = f"comparison:{study.uid}:{state['last']}:{sorted(sittings.items())}:{sorted(filters.items())}:{by}".replace(
-        " ", ""
-    )
-    found: dict[str, Any] | None = cache.get(key)
-    if found is None:
-        headline = benchmark_get(study.benchmark).headline
-        found = comparison_build(study=study, by=by, filters=filters, pair_metrics=[headline])
-        cache.set(key, found, CACHE_SECONDS)
-    return found
-
-
-def _asked(request: HttpRequest) -> tuple[dict[str, str], str]:
-    filters = {name: request.GET[name][:80] for name in BY if request.GET.get(name)}
-    by = request.GET.get("by", "category")
-    return filters, by if by in BY else "category"
-
-
-def _headline(benchmark: Benchmark) -> Metric:
-    return next(metric for metric in benchmark.metrics if metric.name == benchmark.headline)
-
-
-def _rows(result: dict[str, Any], benchmark: Benchmark) -> list[dict[str, Any]]:
-    """The leaderboard: people, persons, models best first, rules, chance."""
-    sign = -1 if _headline(benchmark).higher_is_better else 1
+def _rows(at: Seen) -> list[dict[str, Any]]:
+    """The leaderboard: people, persons, models best first (those that cannot be read last), rules, chance."""
     rows = []
-    for entry in result["respondents"]:
+    for entry in ranked(at.result["respondents"], at.metric):
         figures = {name: Estimate(**figure) for name, figure in entry["estimates"].items()}
-        headline = figures[benchmark.headline].value
-        rank = (HEADLINE_ORDER[entry["kind"]], sign * headline if headline is not None else float("inf"))
         read = entry["unparsed"]["value"]
         rows.append(
             {
                 **entry,
-                "cells": [figures[metric.name] for metric in benchmark.metrics],
-                "headline": figures[benchmark.headline],
+                "cells": [figures[metric.name] for metric in at.benchmark.metrics],
+                "headline": figures[at.benchmark.headline],
                 "seq": figures.get("seq"),
                 "read": None if read is None else 1 - read,
                 "answers": entry["unparsed"]["n"],
-                "too_many_unread": read is not None and read > 0.05,  # noqa: PLR2004 -- the limit the page states
-                "rank": rank,
+                "shown_name": BASELINES.get(entry["name"], entry["name"]),
             }
         )
-    return sorted(rows, key=lambda row: row["rank"])
+    return rows
 
 
-def _chart_rows(entries: list[dict[str, Any]], metric: Metric) -> list[dict[str, Any]]:
-    known = [entry for entry in entries if entry["estimates"][metric.name]["value"] is not None]
-    sign = -1 if metric.higher_is_better else 1
-    known.sort(key=lambda entry: (HEADLINE_ORDER[entry["kind"]], sign * entry["estimates"][metric.name]["value"]))
-    return [
-        {
-            "name": entry["name"],
-            "kind": entry["kind"],
-            **{edge: entry["estimates"][metric.name][edge] for edge in ("value", "lo", "hi")},
-        }
-        for entry in known
-    ]
-
-
-def _pairs(result: dict[str, Any], chosen: dict[str, Any] | None) -> dict[str, list[dict[str, Any]]]:
+def _pairs(at: Seen) -> dict[str, list[dict[str, Any]]]:
     """Those that people or the respondent looked at take part in come first, the others under a disclosure."""
-    named = {PEOPLE, *([chosen["name"]] if chosen else [])}
+    named = {PEOPLE, *([at.chosen["name"]] if at.chosen else [])}
     pairs = [
-        {**pair, "difference": Estimate(**pair["difference"]), "test": TESTS[pair["test"]]} for pair in result["pairs"]
+        {
+            **pair,
+            "difference": Estimate(**pair["difference"]),
+            "test": TESTS[pair["test"]],
+            "family": FAMILIES[pair["family"]],
+        }
+        for pair in at.result["pairs"]
     ]
     first = [pair for pair in pairs if named & {pair["a"], pair["b"]}]
     return {"pairs": first, "other_pairs": [pair for pair in pairs if pair not in first]}
 
 
-def _group_rows(result: dict[str, Any], benchmark: Benchmark, metric: Metric) -> list[dict[str, Any]]:
-    by = result["by"]
+def _group_rows(at: Seen) -> list[dict[str, Any]]:
     return [
         {
-            "label": group_label(benchmark, by, next(iter(group["by"].values()))),
+            "label": group_label(at.benchmark, at.by, next(iter(group["by"].values()))),
             "items": group["items"],
             "cells": [
-                Estimate(**entry["estimates"][metric.name])
+                Estimate(**entry["estimates"][at.metric.name])
                 for entry in group["respondents"]
                 if entry["kind"] != "person"
             ],
         }
-        for group in result["groups"]
+        for group in at.result["groups"]
     ]
 
 
-def group_label(benchmark: Benchmark, by: str, value: str) -> str:
-    """What a reader calls a group."""
-    if by != "category":
-        return value
-    try:
-        return benchmark.category(value).label["zh" if (get_language() or "en").startswith("zh") else "en"]
-    except KeyError:
-        return value
+def _explored(at: Seen) -> list[dict[str, Any]]:
+    """People against the respondent looked at, group by group, most certain first."""
+    name = at.chosen["name"] if at.chosen else ""
+    found = [
+        {**pair, "group": group_label(at.benchmark, at.by, pair["group"]), "difference": Estimate(**pair["difference"])}
+        for pair in at.result["explored"]
+        if pair["b"] == name
+    ]
+    return sorted(found, key=lambda pair: 1.0 if pair["p_bh"] is None else pair["p_bh"])[:EXPLORED_SHOWN]
 
 
-def _choices(study: Study, benchmark: Benchmark) -> dict[str, list[tuple[str, str]]]:
-    """The values that occur in the split, for the filters."""
-    found = SplitItem.objects.filter(split=study.split).order_by()
-    return {
-        name: [
-            (value, group_label(benchmark, name, value))
-            for value in sorted(found.values_list(path, flat=True).distinct())
-        ]
-        for name, path in BY.items()
-    }
+def _slots(at: Seen) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": BASELINES.get(entry["name"], entry["name"]),
+            "cells": [(name, Estimate(**entry["estimates"][name])) for name in SLOT_LABELS],
+        }
+        for entry in ranked(at.result["respondents"], at.metric)
+        if "first_slot" in entry["estimates"] and entry["kind"] != "person"
+    ]
 
 
-def _chosen(request: HttpRequest, result: dict[str, Any], metric: Metric) -> dict[str, Any] | None:
-    """The respondent whose items are looked at: the one asked for, else the best model."""
-    systems = [entry for entry in result["respondents"] if entry["kind"] in SYSTEMS or entry["kind"] == "rule"]
-    asked = next((entry for entry in systems if entry["uid"] == request.GET.get("model")), None)
-    known = [entry for entry in systems if entry["estimates"][metric.name]["value"] is not None]
-    sign = 1 if metric.higher_is_better else -1
-    return asked or max(
-        known,
-        key=lambda entry: (entry["kind"] in SYSTEMS, sign * entry["estimates"][metric.name]["value"]),
-        default=None,
-    )
+def _grades(at: Seen) -> dict[str, Any]:
+    """Kappa, rank correlation and recall of each grade, for the mean person and every system."""
+    if at.benchmark.scale is None:
+        return {}
+    steps = range(at.benchmark.scale[0], at.benchmark.scale[1] + 1)
+    names = ["qwk", "spearman", *(f"recall_{grade}" for grade in steps)]
+    rows = [
+        {
+            "name": BASELINES.get(entry["name"], entry["name"]),
+            "cells": [Estimate(**entry["estimates"][name]) for name in names],
+        }
+        for entry in ranked(at.result["respondents"], at.metric)
+        if "qwk" in entry["estimates"] and entry["kind"] != "person"
+    ]
+    return {"grade_names": list(steps), "grade_rows": rows}
 
 
-def _apart(study: Study, chosen: dict[str, Any], filters: dict[str, str]) -> list[dict[str, Any]]:
-    apart = items_apart(study=study, respondent=chosen["uid"], filters=filters)[:ITEMS_SHOWN]
+def _ceiling(result: dict[str, Any]) -> dict[str, Estimate] | None:
+    found = result["ceiling"]
+    return {name: Estimate(**figure) for name, figure in found.items()} if found else None
+
+
+def _choices(at: Seen) -> list[tuple[str, Any, list[tuple[str, str]]]]:
+    """The values that occur in the split, for the filters that have a choice."""
+    facts = item_facts(split=at.study.split, benchmark=at.benchmark).values()
+    found = []
+    for name in BY:
+        values = sorted({value for fact in facts for value in fact.values(name)})
+        if len(values) > 1:
+            found.append((name, BY_WORDS[name], [(value, group_label(at.benchmark, name, value)) for value in values]))
+    return found
+
+
+def _norms(at: Seen) -> list[tuple[str, Any]]:
+    frozen = FrozenNorm.objects.filter(benchmark=at.study.benchmark).values_list("name", flat=True)
+    return [*NORMS.items(), *((name, name) for name in frozen)]
+
+
+def _apart(at: Seen) -> list[dict[str, Any]]:
+    return apart_rows(at.study, at.chosen, at.filters, back=False)[:ITEMS_SHOWN]
+
+
+def apart_rows(
+    study: Study, chosen: dict[str, Any] | None, filters: dict[str, str], *, back: bool
+) -> list[dict[str, Any]]:
+    """The items on which people and the respondent are apart, with their dialogues."""
+    if chosen is None:
+        return []
+    apart = items_apart(study=study, respondent=chosen["uid"], filters=filters, back=back)
     dialogues = Dialogue.objects.in_bulk([one.dialogue for one in apart])
     return [{"dialogue": dialogues[one.dialogue], "people": one.people, "model": one.respondent} for one in apart]

@@ -12,6 +12,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from eqstudio.benchmarks import benchmark_get
 from eqstudio.benchmarks.base import Outcome, Trial
 from eqstudio.errors import StudioError
 from evaluation.forms import RunForm
@@ -33,6 +34,8 @@ from generation.views.guards import curating, person
 
 PER_PAGE = 50
 ANSWERS_PER_PAGE = 30
+BLIND = ("random", "first")
+ACOUSTIC = ("rule-quieter", "rule-longer", "rule-lower")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -51,6 +54,20 @@ def run_new(request: HttpRequest, uid: str) -> HttpResponse:
             first = respondent.sittings.order_by("run").first()
             return redirect("run", first.uid) if first else redirect("runs")
     return render(request, "evaluation/run_new.html", {"study": study, "form": form})
+
+
+@require_POST
+@curating
+def rules_run(request: HttpRequest, uid: str) -> HttpResponse:
+    """Let the rules that do not listen sit a study, those that have not yet; they cost nothing."""
+    study = study_to_curate_for(person(request), uid)
+    benchmark = benchmark_get(study.benchmark)
+    fitting = BLIND + (ACOUSTIC if benchmark.shortcut_pairs else ())
+    begun = set(study.respondents.exclude(run_spec=None).values_list("run_spec__content__backend", flat=True))
+    for alias in (alias for alias in fitting if alias not in begun):
+        enqueue(study_run(study=study, backend=alias, actor=person(request)))
+    messages.success(request, _("The rules sit this study now."))
+    return redirect("study", uid)
 
 
 def enqueue(respondent: Respondent) -> None:

@@ -1,5 +1,7 @@
 """The one answer parser: what is an answer, what is none, and that nothing makes it raise or guess."""
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -135,6 +137,35 @@ FOUR_TEXTS = [
     ('{"answer": "sad"}', "D"),
 ]
 
+MORE_OPTIONS = [
+    ("The answer is B, not A.", "B"),
+    ("I choose the first option because the second sounds cold.", "A"),
+    ("B is not better than A.", None),
+    ("答案：（Ｂ）", "B"),
+    ("答：A", "A"),
+    ("我会选第一个，因为第二个听起来很冷淡。", "A"),
+    ("A不如B", None),
+    ("选择B而不是A", "B"),
+    ("两者都不合适", None),
+    ("<think>unfinished A", None),
+    ("My answer: B. My answer: A.", None),
+    ("I can't decide between A and B.", None),
+    ("Clearly not B.", None),
+    ("最终选择：B", "B"),
+    ("正确选项为Ａ", "A"),
+    ("没有一个合适", None),
+    ("A is my choice", "A"),
+    ("A is not my choice", None),
+    ('{"choice": {"letter": "B"}}', "B"),
+    ('{"answer": ["B"]}', "B"),
+    ('{"answer": ["A", "B"]}', None),
+    ('{"selected": "option2", "selected": "option1"}', None),
+    ('{"selected": "option1", "selected": "option1"}', "A"),
+    ('{"reasoning": "she said ("I lost it") so", "selected": "option1"}', "A"),
+    ("Ⓑ", "B"),
+]
+"""Found in real replies, or made up to trip the reader."""
+
 YES_NO = [
     ("The answer is yes", "A"),
     ("No.", "B"),
@@ -194,6 +225,12 @@ GRADES = [
     ("评分：3.5分", None),
     ("Rating: 3 (Good)", 3),
     ("the grade is two", 2),
+    ("Not a 4; I'd say 3.", 3),
+    ("The reply deserves a 4", 4),
+    ("得3分（满分4分）", 3),
+    ("It's between 2 and 3, so 2", None),
+    ("最终评分：３", 3),
+    ('{"score": [3, 2]}', None),
 ]
 
 
@@ -217,6 +254,45 @@ def free(kind=TrialKind.REPLY) -> Trial:
 @pytest.mark.parametrize(("text", "letter"), TWO_OPTIONS)
 def test_two_options_are_read_without_a_wrong_letter(text, letter):
     assert answer_parse(choice(), text).value == letter
+
+
+@pytest.mark.parametrize(("text", "letter"), MORE_OPTIONS)
+def test_what_trips_a_reader_names_no_wrong_letter(text, letter):
+    assert answer_parse(choice(), text).value == letter
+
+
+def test_case_answer_parsing_has_no_wrong_letter_and_no_miss(shared):
+    lines = (shared / "cases" / "answer_parsing.jsonl").read_text(encoding="utf-8").splitlines()
+    cases = [json.loads(line) for line in lines]
+    read = [
+        answer_parse(choice(case["options"]) if "options" in case else graded(), case["text"]).value for case in cases
+    ]
+    assert len(cases) >= 20
+    assert read == [case["letter"] if "options" in case else case["grade"] for case in cases]
+
+
+@pytest.mark.parametrize(
+    ("name", "same"),
+    [
+        ("gpt-audio-1.5", 90),
+        ("qwen2.5-omni-3b_001", 90),
+        ("qwen2.5-omni-7b_001", 90),
+        ("qwen3-omni-30b-a3b-instruct_001", 89),
+    ],
+)
+def test_real_replies_are_read_as_they_say(shared, name, same):
+    """In 89 of 90 our reading is the file's; in the last one the file took another option than the reply selects."""
+    document = json.loads(
+        (shared / "data" / "speecheq" / "model_response" / f"{name}.json").read_text(encoding="utf-8")
+    )
+    agree = unread = 0
+    for response in document["responses"]:
+        for result in [*response["sentence_4"]["individual_results"], *response["sentence_6"]["individual_results"]]:
+            theirs = {"option1": "A", "option2": "B"}.get(result["selected_option"].replace(" ", "").lower())
+            ours = answer_parse(choice(), result["raw_response"]).value
+            agree += ours == theirs
+            unread += ours is None and theirs is not None
+    assert (agree, unread) == (same, 0)
 
 
 @pytest.mark.parametrize(("text", "letter"), FOUR_TEXTS)
@@ -297,7 +373,16 @@ def test_options_with_words_are_safe_with_any_text(text):
 
 
 @pytest.mark.parametrize(
-    "text", ["[" * 100_000, '{"a":' * 20_000, "9" * 50_000, "A or " * 20_000, "the answer is " * 5_000]
+    "text",
+    [
+        "[" * 100_000,
+        '{"a":' * 20_000,
+        "9" * 50_000,
+        "A or " * 20_000,
+        "the answer is " * 5_000,
+        "answer" + " " * 5_000 + "x",
+        "answer<think>" + "x" * 3_000 + "</think>分",
+    ],
 )
 def test_hostile_texts_end_soon(text):
     assert answer_parse(choice(), text).value is None

@@ -12,7 +12,7 @@ from eqstudio.benchmarks.base import Outcome, Parsed, Trial, TrialKind
 from evaluation.models import Respondent, Study
 from evaluation.services import response_record, sitting_open, study_create, trial_next
 from generation.selectors import item_view
-from tests.generation.factories import emosbench_dialogue, speecheq_dialogue
+from tests.generation.factories import echomind_dialogue, emosbench_dialogue, speecheq_dialogue
 
 _serial = itertools.count(1)
 
@@ -57,6 +57,12 @@ def emosbench_study(items=2, **fields) -> Study:
             "split": split_of([emosbench_dialogue(category=_first_category("emosbench")) for _ in range(items)]),
             **fields,
         }
+    )
+
+
+def echomind_study(items=2, **fields) -> Study:
+    return study_create(
+        **{"name": f"study-{next(_serial)}", "split": split_of([echomind_dialogue() for _ in range(items)]), **fields}
     )
 
 

@@ -20,7 +20,7 @@ from evaluation.services import (
     trial_next,
 )
 from evaluation.words import comparison_sentence, metric_label
-from tests.eqstudio.factories import annotator
+from tests.eqstudio.factories import annotator, researcher
 from tests.evaluation.factories import (
     emosbench_study,
     heard_all,
@@ -81,7 +81,7 @@ def test_people_are_pooled_and_stay_pseudonyms():
     sit_through(study, user=annotator(username="yan"), choose=wrong_answer)
     result = comparison_build(study=study)
     rows = rows_of(result)
-    assert list(rows) == ["people (mean)", "Person 1", "Person 2", "chance"]
+    assert list(rows) == ["people (mean)", "people (median)", "people (best)", "Person 1", "Person 2", "chance"]
     assert (rows["people (mean)"]["people"], figure(result, "people (mean)", "acc1")["value"]) == (2, 0.5)
     assert not any(name in json.dumps(result) for name in ("zoe", "yan"))
 
@@ -159,7 +159,7 @@ def test_groups_and_filters():
 
 @pytest.mark.parametrize("call", [{"by": "mood"}, {"filters": {"mood": "x"}}])
 def test_an_unknown_grouping_names_those_there_are(call):
-    with pytest.raises(InvalidInput, match="category, language, source"):
+    with pytest.raises(InvalidInput, match="category, composite, language, source, voice"):
         comparison_build(study=speecheq_study(items=1), **call)
 
 
@@ -209,10 +209,16 @@ def test_items_apart_are_those_people_get_and_the_model_does_not():
         (None, right_answer, "No person has answered yet. The best model is model with 100 %"),
         (right_answer, None, "No model has answered yet."),
         (None, None, "Nobody has answered yet."),
+        ("rule", None, "Only rules that do not listen have answered yet"),
+        ("curator", None, "So far only people who can read the key have answered, and no model."),
     ],
 )
 def test_the_sentence_says_who_is_ahead(person, model, begins):
     study = speecheq_study(items=6)
+    if person == "rule":
+        person = respondent_drive(respondent=study_run(study=study, backend="first", runs=1)) and None
+    if person == "curator":
+        person = sit_through(study, user=researcher()) and None
     if person:
         sit_through(study, user=annotator(), choose=person)
     if model:

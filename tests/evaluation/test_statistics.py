@@ -12,13 +12,13 @@ from statsmodels.regression.linear_model import OLS
 
 from eqstudio.benchmarks.base import Metric, Score
 from eqstudio.estimates import Estimate
+from evaluation.domain.baselines import crossed_compare, mean_person
 from evaluation.domain.metrics import Mark, item_figures, majority, sheets_build
 from evaluation.domain.norms import NoNorm, cohort_norm, sear_reward
+from evaluation.domain.resampling import Resampling
 from evaluation.domain.statistics import (
     adjusted,
     clustered_se,
-    crossed_compare,
-    crossed_mean,
     mcnemar_chi2,
     mcnemar_exact,
     mean_estimate,
@@ -35,6 +35,10 @@ PUBLISHED_P += [0.759, 1.0]
 
 def rng():
     return np.random.default_rng(1)
+
+
+def resampled(matrix):
+    return Resampling.draw([str(n) for n in range(matrix.shape[1])], matrix.shape[0], rng=rng())
 
 
 @pytest.mark.parametrize(
@@ -137,22 +141,27 @@ def test_the_multinomial_bootstrap_is_the_plain_one():
 
 def test_people_and_items_are_resampled_together():
     people = np.asarray([[1.0, 1.0, 0.0, 1.0], [1.0, 0.0, 1.0, np.nan], [np.nan, 1.0, 1.0, 1.0]])
-    found = crossed_mean(people, rng=rng())
+    resampling = resampled(people)
+    found = mean_person(people, resampling)
     assert found.value == pytest.approx(fmean([0.75, 2 / 3, 1.0]))
     assert (found.n, found.lo < found.value <= found.hi) == (4, True)
-    against = crossed_compare(people, np.asarray([0.0, 0.0, 0.0, np.nan]), rng=rng())
+    against = crossed_compare(people, np.asarray([0.0, 0.0, 0.0, np.nan]), resampling=resampling)
     assert (against.difference.n, against.difference.value > 0) == (3, True)
 
 
 def test_resampling_is_not_asked_where_it_has_no_spread():
-    assert crossed_mean(np.ones((3, 20)), rng=rng()) == rate_estimate(20, 20)
-    assert crossed_mean(np.zeros((2, 5)), rng=rng()) == rate_estimate(0, 5)
-    assert crossed_mean(np.asarray([[1.0], [0.0]]), rng=rng()) == Estimate(0.5, None, None, 1)
+    for matrix, expected in (
+        (np.ones((3, 20)), rate_estimate(20, 20)),
+        (np.zeros((2, 5)), rate_estimate(0, 5)),
+        (np.asarray([[1.0], [0.0]]), Estimate(0.5, None, None, 1)),
+    ):
+        assert mean_person(matrix, resampled(matrix)) == expected
 
 
 def test_nobody_is_undefined():
-    assert crossed_mean(np.full((2, 3), np.nan), rng=rng()).reason == "nobody has answered"
-    assert crossed_compare(np.full((2, 3), np.nan), np.zeros(3), rng=rng()).p is None
+    nobody = np.full((2, 3), np.nan)
+    assert mean_person(nobody, resampled(nobody)).reason == "nobody has answered"
+    assert crossed_compare(nobody, np.zeros(3), resampling=resampled(nobody)).p is None
 
 
 def test_seq_as_published():

@@ -32,10 +32,18 @@ def addresses(study, sitting):
         "leaderboard": reverse("comparison_chart", args=[study.uid, "leaderboard"]),
         "forest": reverse("comparison_chart", args=[study.uid, "forest"]),
         "csv": reverse("comparison_csv", args=[study.uid]),
+        **{name: reverse("comparison_chart", args=[study.uid, name]) for name in ("items", "slots", "cost", "parts")},
+        "latex": reverse("comparison_table", args=[study.uid, "leaderboard", "tex"]),
+        "apart": reverse("comparison_items", args=[study.uid]),
+        "item": reverse("comparison_item", args=[study.uid, study.split.items.first().dialogue.uid]),
+        "report": reverse("study_report", args=[study.uid]),
+        "power": reverse("study_power", args=[study.uid]),
+        "release": reverse("study_release", args=[study.uid]),
     }
 
 
-PAGES = ["study_new", "runs", "run_new", "run", "comparison", "leaderboard", "forest", "csv"]
+PAGES = ["study_new", "runs", "run_new", "run", "comparison", "leaderboard", "forest", "csv", "items", "slots", "cost"]
+PAGES += ["parts", "latex", "apart", "item", "report", "power", "release"]
 
 
 @pytest.fixture
@@ -193,7 +201,7 @@ def test_the_comparison_begins_with_a_sentence_and_ends_at_the_items(client, sat
     assert "people (mean)" in page
     assert "This study can see" in page
     for item in study.split.items.select_related("dialogue"):
-        assert reverse("dialogue", args=[item.dialogue.uid]) in page
+        assert reverse("comparison_item", args=[study.uid, item.dialogue.uid]) in page
 
 
 def test_the_comparison_of_nobody_teaches(client):

@@ -10,6 +10,8 @@ from eqstudio.management.base import StudioCommand
 from eqstudio.templatetags.studio import figure
 from evaluation.selectors import study_named
 from evaluation.services import comparison_build
+from evaluation.services.comparisons import BY
+from evaluation.services.norming import COHORT
 
 
 class Command(StudioCommand):
@@ -18,10 +20,20 @@ class Command(StudioCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("name", help="name of the study")
-        parser.add_argument("--by", default=None, help="also per category, language or source")
+        parser.add_argument("--by", default=None, help=f"also per one of: {', '.join(BY)}")
+        parser.add_argument(
+            "--norm",
+            default=COHORT,
+            help="what SEQ is relative to: cohort, people, published, or the name of a frozen norm",
+        )
+        parser.add_argument(
+            "--with-key", action="store_true", help="let those who can read the key into the human baseline"
+        )
 
     def run(self, **options: Any) -> dict[str, Any]:
-        return comparison_build(study=study_named(options["name"]), by=options["by"])
+        return comparison_build(
+            study=study_named(options["name"]), by=options["by"], norm=options["norm"], with_key=options["with_key"]
+        )
 
     def report(self, result: dict[str, Any]) -> None:
         self._table(f"{result['study']}: {result['items']} items of {result['split']}", result["respondents"])

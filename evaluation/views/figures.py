@@ -1,0 +1,79 @@
+"""The figures of a comparison as files: drawings, tables, and every number of the page in one table."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from eqstudio.errors import NotFound
+from evaluation.figures import Figure, csv_of, figures, latex_of
+from evaluation.figures.base import cell_safe
+from evaluation.models import Study
+from evaluation.selectors import study_to_curate_for
+from evaluation.views.asked import seen
+from generation.views.guards import curating, person
+
+FORMS = {"csv": (csv_of, "text/csv; charset=utf-8"), "tex": (latex_of, "application/x-tex; charset=utf-8")}
+
+
+@require_safe
+@never_cache
+@curating
+def comparison_chart(request: HttpRequest, uid: str, chart: str) -> HttpResponse:
+    """One figure as SVG; ``narrow`` draws it for a phone."""
+    study = study_to_curate_for(person(request), uid)
+    svg = _figure(request, study, chart).draw("narrow" in request.GET)
+    response = HttpResponse(svg, content_type="image/svg+xml")
+    if "download" in request.GET:
+        response["Content-Disposition"] = f'attachment; filename="{study.name}-{chart}.svg"'
+    return response
+
+
+@require_safe
+@never_cache
+@curating
+def comparison_table(request: HttpRequest, uid: str, chart: str, form: str) -> HttpResponse:
+    """The numbers of one figure as CSV or as a LaTeX table."""
+    study = study_to_curate_for(person(request), uid)
+    if form not in FORMS:
+        raise NotFound(_("There is no such form of a figure."))
+    write, content_type = FORMS[form]
+    response = HttpResponse(write(_figure(request, study, chart)), content_type=content_type)
+    response["Content-Disposition"] = f'attachment; filename="{study.name}-{chart}.{form}"'
+    return response
+
+
+def _figure(request: HttpRequest, study: Study, chart: str) -> Figure:
+    if chart not in figures:
+        raise NotFound(_("There is no such chart."))
+    return figures[chart](seen(request, study).view())
+
+
+@require_safe
+@curating
+def comparison_csv(request: HttpRequest, uid: str) -> HttpResponse:
+    """Every figure of the page, one a line."""
+    study = study_to_curate_for(person(request), uid)
+    result = seen(request, study).result
+    buffer = io.StringIO()
+    writer = csv.writer(buffer)
+    writer.writerow(["group", "respondent", "kind", "figure", "value", "lo", "hi", "n", "reason"])
+    tables = [("", result["respondents"])]
+    tables += [(next(iter(group["by"].values())), group["respondents"]) for group in result["groups"]]
+    for group, entries in tables:
+        for entry in entries:
+            for name, figure in {**entry["estimates"], "unparsed": entry["unparsed"]}.items():
+                writer.writerow([group, cell_safe(entry["name"]), entry["kind"], name, *figure.values()])
+    for group, pairs in (("", result["pairs"]), (None, result["explored"])):
+        for pair in pairs:
+            name = cell_safe(f"{pair['a']} - {pair['b']}")
+            where = pair["group"] if group is None else group
+            writer.writerow([where, name, "pair", pair["metric"], *pair["difference"].values()])
+    response = HttpResponse(buffer.getvalue(), content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{study.name}-comparison.csv"'
+    return response

@@ -1,0 +1,73 @@
+"""What a study can see, and the checklist for human baselines filled in from the database."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from evaluation.domain.power import Plan, design_effect
+from evaluation.forms import PowerForm
+from evaluation.selectors import study_to_curate_for
+from evaluation.services import checklist_build
+from evaluation.services.checklist import checklist_markdown
+from evaluation.views.asked import seen
+from generation.views.guards import curating, person
+
+SIZES = (20, 50, 100, 200, 500, 1000, 2000, 4000)
+GROUPS = (1, 3, 5, 10, 20, 50)
+
+
+@require_safe
+@never_cache
+@curating
+def study_report(request: HttpRequest, uid: str) -> HttpResponse:
+    """The questions of the checklist with what the database knows; the rest stays open."""
+    study = study_to_curate_for(person(request), uid)
+    blocks = checklist_build(study=study, comparison=seen(request, study).result)
+    if "download" in request.GET:
+        response = HttpResponse(checklist_markdown(study, blocks), content_type="text/markdown; charset=utf-8")
+        response["Content-Disposition"] = f'attachment; filename="{study.name}-human-baseline.md"'
+        return response
+    rows = [row for block in blocks for row in block.rows]
+    context = {
+        "study": study,
+        "blocks": blocks,
+        "known": sum(row.answer is not None for row in rows),
+        "open": sum(row.answer is None for row in rows),
+    }
+    return render(request, "evaluation/study_report.html", context)
+
+
+@require_safe
+@never_cache
+@curating
+def study_power(request: HttpRequest, uid: str) -> HttpResponse:
+    """The smallest difference between people and a model that n items by k people can see."""
+    study = study_to_curate_for(person(request), uid)
+    people = study.respondents.filter(kind="person").count() or 5
+    start = {"items": study.split.item_count, "people": people}
+    given = {name: field.initial for name, field in PowerForm.base_fields.items() if field.initial is not None} | start
+    form = PowerForm({**given, **request.GET.dict()})
+    context = {"study": study, "form": form}
+    if form.is_valid():
+        sent = form.cleaned_data
+        deff = design_effect(sent["cluster_size"], sent["correlation"])
+        shared = {"discordance": sent["discordance"], "spread": sent["spread"], "deff": deff}
+        plan = Plan(items=sent["items"], people=sent["people"], **shared)
+        claim = sent["claim"] / 100
+        context |= {
+            "mde": 100 * plan.detectable(),
+            "half": 100 * plan.half_width,
+            "power": 100 * plan.power(claim),
+            "enough": plan.detectable() <= claim,
+            "claim": sent["claim"],
+            "deff": deff,
+            "groups": GROUPS,
+            "table": [
+                (items, [100 * Plan(items=items, people=each, **shared).detectable() for each in GROUPS])
+                for items in SIZES
+            ],
+        }
+    return render(request, "evaluation/study_power.html", context)
