@@ -7,14 +7,14 @@ from django.utils import timezone
 
 from annotation.models import Flag, Judgement, Participation, Standing
 from annotation.selectors import live_judgements
-from annotation.services import item_adjudicate, judgement_retract
+from annotation.services import grade_submit, item_adjudicate, judgement_retract
 from annotation.services.flags import flag_decide, standing_set
 from annotation.services.gold import gold_set
 from annotation.services.participations import judgement_checked, participation_resume
 from annotation.services.quality import participation_recheck
 from eqstudio.errors import Conflict, InvalidInput
 from eqstudio.models import Event
-from tests.annotation.factories import judged_round, submit
+from tests.annotation.factories import heard_whole, judged_round, submit
 from tests.annotation.quality import (
     answer_special,
     judge,
@@ -105,6 +105,21 @@ def test_after_a_review_the_old_gold_no_longer_counts():
     assert place(made, person).evidence["asked"] == 2
 
 
+def judge_at_once(item, person):
+    """An answer in the second in which the item was given."""
+    lease = lease_on(item, person, minutes_ago=0)
+    dialogue = item.dialogue
+    return grade_submit(
+        assignment=lease,
+        client_key="at once",
+        verdict="keep",
+        grades=dict.fromkeys(variant_uids(dialogue), 3),
+        heard=heard_whole(dialogue),
+        active_ms=60_000,
+        now=lease.created,
+    )
+
+
 def test_impossible_speed_is_flagged_with_its_times():
     made = quality_round(items=3, quality={"fastest_share": 0.4})
     person = annotator()
@@ -113,7 +128,7 @@ def test_impossible_speed_is_flagged_with_its_times():
     heard = sum(end for intervals in judge(first, person).heard.values() for _, end in intervals)
 
     judge(second, person, active_ms=int(heard * 390))
-    judge(third, person, minutes_ago=0)
+    judge_at_once(third, person)
 
     speed = flags(made, "speed")
     assert [flag.judgement.item for flag in speed] == [second, third]
