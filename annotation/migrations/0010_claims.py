@@ -45,16 +45,19 @@ class Migration(migrations.Migration):
             name="answered",
             field=models.PositiveIntegerField(default=0, help_text="what the person is told: every kind but training"),
         ),
-        migrations.RemoveIndex(model_name="rounditem", name="round_item_open"),
-        migrations.AddIndex(
-            model_name="rounditem",
-            index=models.Index(fields=["round", "closed_at", "id"], name="round_item_open"),
-        ),
-        migrations.AddIndex(
-            model_name="rounditem",
-            index=models.Index(
-                fields=["round", "kind", "closed_at", "disagreement", "shuffle"], name="round_item_doubt"
-            ),
+        migrations.RemoveIndex(model_name="rounditem", name="round_item_queue"),
+        migrations.RemoveIndex(model_name="rounditem", name="round_item_balance"),
+        *(
+            migrations.AddIndex(
+                model_name="rounditem",
+                index=models.Index(fields=["round", "kind", *fields], condition=Q(closed_at=None), name=name),
+            )
+            for name, fields in (
+                ("round_item_queue", ["held", "shuffle"]),
+                ("round_item_balance", ["category", "shuffle"]),
+                ("round_item_doubt", ["disagreement", "shuffle"]),
+                ("round_item_fixed", ["id"]),
+            )
         ),
         migrations.RunPython(fill, migrations.RunPython.noop),
     ]

@@ -144,10 +144,20 @@ class RoundItem(models.Model):
             ),
         ]
         indexes: ClassVar = [
-            models.Index(fields=["round", "closed_at", "id"], name="round_item_open"),
-            models.Index(fields=["round", "kind", "closed_at", "disagreement", "shuffle"], name="round_item_doubt"),
-            models.Index(fields=["round", "kind", "closed_at", "held", "shuffle"], name="round_item_queue"),
-            models.Index(fields=["round", "kind", "category", "closed_at", "shuffle"], name="round_item_balance"),
+            models.Index(fields=["round", "closed_at"], name="round_item_open"),
+            # What a claim looks along. PostgreSQL keeps the order of an index behind "is null" only when that is a condition.
+            models.Index(
+                fields=["round", "kind", "held", "shuffle"], condition=Q(closed_at=None), name="round_item_queue"
+            ),
+            models.Index(
+                fields=["round", "kind", "category", "shuffle"], condition=Q(closed_at=None), name="round_item_balance"
+            ),
+            models.Index(
+                fields=["round", "kind", "disagreement", "shuffle"],
+                condition=Q(closed_at=None),
+                name="round_item_doubt",
+            ),
+            models.Index(fields=["round", "kind", "id"], condition=Q(closed_at=None), name="round_item_fixed"),
             models.Index(fields=["twin_key"], name="round_item_twin"),
         ]
 

@@ -4,10 +4,13 @@ from collections import Counter
 from itertools import pairwise
 
 import pytest
+from django.db import connection
+from django.db.models import F
 from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation.domain.assignment import CIRCLE, ORDERS, View, cursor_after, looks, shuffle_place
+from annotation.models import RoundItem
 from eqstudio.errors import UnknownAlias
 
 ITEM = st.builds(
@@ -82,3 +85,22 @@ def test_people_begin_at_different_places():
 def test_an_unknown_order_names_those_there_are():
     with pytest.raises(UnknownAlias, match="category_balanced, fewest_first, fixed, least_agreed_first, random"):
         looks("best", View())
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "look",
+    [look for order in sorted(ORDERS) for look in looks(order, View(people=2, categories=("a",), doubts=(0.5,)))],
+)
+def test_every_look_is_the_range_of_an_index_that_needs_no_sorting(look):
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute(
+                "SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off; SET LOCAL enable_bitmapscan = off"
+            )
+    items = RoundItem.objects.filter(round=1, kind="work", closed_at=None, held__lt=F("wanted"))
+    for where in look.where:
+        plan = items.filter(**{f"{look.along}__gt": look.after}, **where).order_by(look.along)[:16].explain()
+
+        assert "round_item_" in plan, plan
+        assert "held__gte" in where or ("Sort" not in plan and "B-TREE" not in plan), plan
