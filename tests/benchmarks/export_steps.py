@@ -12,7 +12,7 @@ import os
 import resource
 import sys
 import time
-from functools import partial
+from collections.abc import Iterator
 from pathlib import Path
 
 import django
@@ -38,66 +38,57 @@ from generation.models import Clip, Corpus, Dialogue, Turn, Variant  # noqa: E40
 SECONDS, RATE = 1.5, 16_000
 BATCH = 500
 CLIPS = 8
+SOUNDS = 8_000
 PLACES = [(1, "only"), (2, "only"), (3, "only"), (4, "high"), (4, "low"), (5, "only"), (6, "high"), (6, "low")]
 
 
 def make(number: int) -> None:
-    """``number`` dialogues of eight clips each, no two clips alike, frozen as split ``figures``."""
+    """``number`` dialogues of eight clips each, frozen as split ``figures``. The first ``SOUNDS`` clips differ, then they return."""
+    corpus = Corpus.objects.create(name="figures")
+    clips = list(_clips(min(SOUNDS, number * CLIPS)))
+    for start in range(0, number, BATCH):
+        _batch(corpus, range(start, min(start + BATCH, number)), clips)
+    _freeze(corpus)
+
+
+def _clips(number: int) -> Iterator[Clip]:
     import numpy as np
 
     from tests.audio import speechlike, wav
 
     rng = np.random.default_rng(1)
     voices = [speechlike(seconds=SECONDS, rate=RATE, seed=seed) for seed in range(16)]
-    corpus = Corpus.objects.create(name="figures")
-    for start in range(0, number, BATCH):
-        _batch(corpus, range(start, min(start + BATCH, number)), voices, rng, partial(wav, rate=RATE))
-    _freeze(corpus)
+    measured = {"frames": int(SECONDS * RATE), "sample_rate": RATE, "channels": 1, "duration": SECONDS, "peak": -10.0}
+    for place in range(number):
+        data = wav(voices[place % len(voices)] + rng.normal(0, 0.004, voices[0].size), rate=RATE)
+        yield Clip.objects.create(sha256=blob_put(data), media_type="audio/wav", size=len(data), **measured)
 
 
-def _batch(corpus, numbers, voices, rng, encode) -> None:
+def _batch(corpus, numbers, clips) -> None:
+    kind = {"benchmark": "speecheq", "category": "interpersonal_empathy", "language": "en", "state": "frozen"}
     dialogues = Dialogue.objects.bulk_create(
-        [
-            Dialogue(
-                corpus=corpus,
-                benchmark="speecheq",
-                category="interpersonal_empathy",
-                language="en",
-                state="frozen",
-                title=f"Scene {n}",
-                external_id=f"set-{n:06d}",
-                scenario={"context": f"Two people meet for the {n}th time."},
-            )
-            for n in numbers
-        ]
-    )
-    for dialogue in dialogues:
-        files = []
-        for place in range(CLIPS):
-            sound = voices[(dialogue.ordinal + place) % len(voices)] + rng.normal(0, 0.004, voices[0].size)
-            files.append(encode(sound))
-        clips = Clip.objects.bulk_create(
-            Clip(
-                sha256=blob_put(data),
-                media_type="audio/wav",
-                size=len(data),
-                frames=int(SECONDS * RATE),
-                sample_rate=RATE,
-                channels=1,
-                duration=SECONDS,
-                peak=-10.0,
-            )
-            for data in files
+        Dialogue(
+            corpus=corpus,
+            title=f"Scene {n}",
+            external_id=f"set-{n:06d}",
+            scenario={"context": f"Two people meet for the {n}th time."},
+            **kind,
         )
-        turns = {
+        for n in numbers
+    )
+    turns, variants = [], []
+    for n, dialogue in zip(numbers, dialogues, strict=True):
+        said = {
             position: Turn(dialogue=dialogue, position=position, role="context", speaker="speaker1")
             for position, _label in PLACES
         }
-        Turn.objects.bulk_create(turns.values())
-        Variant.objects.bulk_create(
-            Variant(turn=turns[position], label=label, text=f"Line {position} of {dialogue.title}.", clip=clip)
-            for (position, label), clip in zip(PLACES, clips, strict=True)
-        )
+        turns += said.values()
+        for place, (position, label) in enumerate(PLACES):
+            clip = clips[(n * CLIPS + place) % len(clips)]
+            text = f"Line {position} of {dialogue.title}."
+            variants.append(Variant(turn=said[position], label=label, text=text, clip=clip))
+    Turn.objects.bulk_create(turns, batch_size=1_000)
+    Variant.objects.bulk_create(variants, batch_size=1_000)
 
 
 def _freeze(corpus) -> None:
