@@ -45,12 +45,8 @@ def pair_of(board: Board, a: Row, b: Row, metric: Metric) -> dict[str, Any]:
         found = bl.crossed_compare(matrix, board.matrix(b, metric)[0], resampling=board.resampling.persons(a.places))
     else:
         names = dict(zip(board.items, board.clusters, strict=True)) if board.clustered else None
-        ours, theirs = a.figures(metric)[0], b.figures(metric)[0]
-        if len(board.items) < len(ours):
-            ours = {item: ours[item] for item in board.items if item in ours}
-        if names is not None:
-            ours = {item: value for item, value in ours.items() if item in names}
-        found = st.paired_compare(ours, theirs, names, rng=board.rng)
+        ours = {item: value for item, value in a.figures(metric)[0].items() if item in board.column}
+        found = st.paired_compare(ours, b.figures(metric)[0], names, rng=board.rng)
     return {
         "a": a.name,
         "b": b.name,

@@ -324,7 +324,6 @@ def test_the_release_recomputes_every_number_with_the_standard_library(make, tmp
     sit_through(study, user=researcher(), choose=wrong_answer)
     respondent_drive(respondent=study_run(study=study, backend="random", runs=3))
     data = release_build(study=study)
-    assert data == release_build(study=study)
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         archive.extractall(tmp_path)
     command = [

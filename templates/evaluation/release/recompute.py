@@ -145,7 +145,7 @@ class Recomputed:
             self.check.number(f"{name} {metric}", value, theirs["value"])
             self.check.number(f"{name} {metric} n", n, theirs["n"])
             width = (theirs["hi"] - theirs["lo"]) if theirs["lo"] is not None else 0.0
-            room = EXACT * 1e3 if is_closed else 0.02 + 0.25 * width
+            room = EXACT * 1e3 if is_closed else 0.02 + 0.25 * width + 1 / max(1, n)
             self.check.number(f"{name} {metric} lo", lo, theirs["lo"], room)
             self.check.number(f"{name} {metric} hi", hi, theirs["hi"], room)
         members = self.members(name) if name in PEOPLE else [name]
