@@ -7,11 +7,17 @@ from pathlib import Path
 
 import pytest
 from django.utils import translation
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
 from pytest_socket import socket_allow_hosts
 
 from tests.eqstudio import factories
 
 ROOT = Path(__file__).resolve().parent.parent
+
+# The first draw of a process reads all sources for constants, which takes seconds on a busy machine and says nothing of a test.
+hypothesis_settings.register_profile("studio", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+hypothesis_settings.load_profile("studio")
 
 
 @pytest.hookimpl(trylast=True)
