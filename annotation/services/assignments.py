@@ -89,7 +89,7 @@ def _next(round_: Round, annotator: User, now: datetime) -> tuple[Assignment | N
     special = special_next(participation=stand, now=now)
     if special is not None:
         return _lease_make(round_, annotator, special[0].pk, special[1], now), False
-    if stand.state in {Participation.State.TRAINING, Participation.State.QUALIFYING}:
+    if stand.state != Participation.State.ACTIVE:
         return None, False
     lease = _work_next(round_, annotator, stand, now)
     return lease, lease is None

@@ -205,7 +205,8 @@ def judgement_revise(
         heard=heard,
         active_ms=active_ms,
     )
-    item_reopen(item=item, actor=actor, reason="revision")
+    if lease.kind == Kind.WORK:
+        item_reopen(item=item, actor=actor, reason="revision")
     revised = _insert(lease, item, client_key, answer, late=judgement.late)
     event_record(actor=actor, verb="revised", entity=item, judgement=revised.uid, replaces=judgement.uid)
     if _counts(lease):

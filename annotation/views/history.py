@@ -110,7 +110,8 @@ def _row(judgement: Judgement, compared: Comparison | None, now: datetime) -> Hi
     letters = letters_of(judgement.assignment.shown, graded_positions(dialogue))
     labels = {reason.code: ui_text(reason.label) for reason in benchmark.review_form.reasons}
     state = _state(judgement)
-    open_still = state in (COUNTS, LATE) and dialogue.state != DialogueState.FROZEN.value and not _decided(item)
+    settled = dialogue.state == DialogueState.FROZEN.value or _decided(item)
+    open_still = state in (COUNTS, LATE) and not (settled and judgement.assignment.kind == Kind.WORK)
     return HistoryRow(
         judgement=judgement,
         category=ui_text(benchmark.category(dialogue.category).label),
