@@ -13,7 +13,9 @@ from django.utils.translation import gettext as _
 
 from annotation.domain.questions import Questions
 from annotation.models import Assignment, Judgement, Round
+from annotation.quality_words import place_words
 from annotation.selectors import queue_state
+from annotation.selectors.queue import participation_find
 from annotation.selectors.quality import training_feedback
 from annotation.services import assignment_next
 from annotation.services.judgements import answer_draft
@@ -24,6 +26,7 @@ from eqstudio.models import User
 from generation.media import ClipCard, clip_card
 from generation.models import Dialogue, Turn, Variant
 
+STOPPED = ("person_paused", "not_qualified")
 SCENARIO_KEYS = ("title", "context")
 """What a listener may read of a scenario; the rest of it says how the answer was meant."""
 
@@ -206,6 +209,9 @@ def queue_context(round_: Round, annotator: User, now: datetime) -> dict[str, An
     assignment = assignment_next(round=round_, annotator=annotator, now=now)
     queue = queue_state(round=round_, annotator=annotator, now=now, lease=assignment)
     context = {"round": round_, "queue": queue, "number": min(queue.done_by_me + 1, max(queue.total, 1))}
+    if queue.kind in STOPPED:
+        place = participation_find(round=round_, annotator=annotator)
+        context |= {"place": place, "said": place_words(place) if place else None}
     return context if assignment is None else {**context, **item_context(assignment)}
 
 
