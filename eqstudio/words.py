@@ -83,6 +83,7 @@ VERBS: dict[str, Any] = {
 ENTITIES: dict[str, Any] = {
     "adjudication": _("decision"),
     "assignment": _("reservation"),
+    "audioproblem": _("audio problem"),
     "batch": _("batch"),
     "upload": _("upload"),
     "brief": _("brief"),
