@@ -46,7 +46,9 @@ def round_agreement_page(request: HttpRequest, uid: str) -> HttpResponse:
     chosen = _chosen(request, dimensions)
     by = request.GET.get("by", "")
     by = by if by in GROUPINGS else ""
-    names: tuple[str, ...] = NOMINAL if chosen and (chosen.level == "nominal" or chosen.table()[0].numbers is None) else NAMES
+    names: tuple[str, ...] = (
+        NOMINAL if chosen and (chosen.level == "nominal" or chosen.table()[0].numbers is None) else NAMES
+    )
     headline = headline_of(chosen.name, chosen.level) if chosen else ""
     names = tuple(sorted(names, key=lambda name: name != headline))
     context = {
