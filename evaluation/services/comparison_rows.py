@@ -216,13 +216,9 @@ def grades_of_row(board: Board, row: Row, scale: tuple[int, int] | None) -> Grad
         if item in board.column
         for scores in runs.values()
         for score in scores.values()
-        if _is_grade(score, scale)
+        if score.value is not None and score.gold is not None and scale[0] <= score.value <= scale[1]
     ]
     return grades_of(given, scale, resampling=board.resampling)
-
-
-def _is_grade(score: Score, scale: tuple[int, int]) -> bool:
-    return score.value is not None and score.gold is not None and scale[0] <= score.value <= scale[1]
 
 
 def slots_of_row(board: Board, row: Row) -> Slots | None:

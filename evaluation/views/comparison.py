@@ -18,7 +18,7 @@ from evaluation.domain.norms import NoNorm, Norm
 from evaluation.figures.kinds import ranked
 from evaluation.forms import NormForm
 from evaluation.models import FrozenNorm, Study
-from evaluation.selectors import item_facts, study_to_curate_for
+from evaluation.selectors import efforts_of, item_facts, study_to_curate_for
 from evaluation.services import items_apart, norm_freeze
 from evaluation.services.comparison_rows import PEOPLE
 from evaluation.services.comparisons import BY
@@ -55,6 +55,7 @@ def comparison(request: HttpRequest, uid: str) -> HttpResponse:
         "slot_labels": list(SLOT_LABELS.items()),
         **_grades(at),
         "ceiling": _ceiling(result),
+        "effort_known": _effort_known(study),
         "filters": at.filters,
         "by": at.by,
         "by_words": [(name, BY_WORDS[name]) for name in BY],
@@ -186,6 +187,12 @@ def _grades(at: Seen) -> dict[str, Any]:
         if "qwk" in entry["estimates"] and entry["kind"] != "person"
     ]
     return {"grade_names": list(steps), "grade_rows": rows}
+
+
+def _effort_known(study: Study) -> bool:
+    """Whether anybody's time or cost was measured."""
+    efforts = efforts_of(study=study, people=PEOPLE).values()
+    return any(effort["seconds"] is not None or effort["cost"] is not None for effort in efforts)
 
 
 def _ceiling(result: dict[str, Any]) -> dict[str, Estimate] | None:

@@ -69,11 +69,9 @@ def comparison_csv(request: HttpRequest, uid: str) -> HttpResponse:
         for entry in entries:
             for name, figure in {**entry["estimates"], "unparsed": entry["unparsed"]}.items():
                 writer.writerow([group, cell_safe(entry["name"]), entry["kind"], name, *figure.values()])
-    for group, pairs in (("", result["pairs"]), (None, result["explored"])):
-        for pair in pairs:
-            name = cell_safe(f"{pair['a']} - {pair['b']}")
-            where = pair["group"] if group is None else group
-            writer.writerow([where, name, "pair", pair["metric"], *pair["difference"].values()])
+    for pair in [*result["pairs"], *result["explored"]]:
+        name = cell_safe(f"{pair['a']} - {pair['b']}")
+        writer.writerow([pair.get("group", ""), name, "pair", pair["metric"], *pair["difference"].values()])
     response = HttpResponse(buffer.getvalue(), content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{study.name}-comparison.csv"'
     return response
