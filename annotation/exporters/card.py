@@ -15,7 +15,7 @@ from annotation.exporters.base import Exporter
 from annotation.exporters.chart import bars_svg
 from annotation.models import Split
 from annotation.selectors import round_agreement
-from annotation.selectors.frozen import manifest_head, split_rounds
+from annotation.selectors.splits import manifest_head, split_rounds
 from eqstudio.benchmarks import benchmark_get
 from eqstudio.estimates import Estimate
 from eqstudio.templatetags.studio import figure

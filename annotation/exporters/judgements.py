@@ -21,7 +21,7 @@ from annotation.exporters.rows import Names
 from annotation.exporters.sink import Sink
 from annotation.models import Grade, Judgement, Split
 from annotation.selectors import live_judgements
-from annotation.selectors.frozen import split_rounds
+from annotation.selectors.splits import split_rounds
 from eqstudio.benchmarks import benchmark_get
 from eqstudio.models import User
 

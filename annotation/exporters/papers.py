@@ -10,7 +10,7 @@ from annotation.exporters.card import card_text, chart_svg
 from annotation.exporters.judgements import judgements_write
 from annotation.exporters.sink import Sink
 from annotation.models import Split
-from annotation.selectors.frozen import manifest_entries, manifest_head
+from annotation.selectors.splits import manifest_entries, manifest_head
 
 
 def papers_write(split: Split, exporter: Exporter, sink: Sink) -> None:

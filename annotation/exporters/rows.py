@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 
 from annotation.models import Grade, RoundItem, Split, SplitItem
 from annotation.selectors import live_judgements
-from annotation.selectors.frozen import pseudonym, split_rounds
+from annotation.selectors.splits import pseudonym, split_rounds
 from eqstudio.errors import InvalidInput
 from generation.importers.tables import unstorable
 from generation.models import Turn

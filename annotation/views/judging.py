@@ -15,8 +15,8 @@ from annotation.domain.questions import Questions
 from annotation.models import Assignment, Judgement, Round
 from annotation.quality_words import place_words
 from annotation.selectors import queue_state
-from annotation.selectors.queue import participation_find
 from annotation.selectors.quality import training_feedback
+from annotation.selectors.queue import participation_find
 from annotation.services import assignment_next
 from annotation.services.judgements import answer_draft
 from annotation.views.judge_words import problem_choices, question_rows

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotation', '0051_split_entries'),
+        ('annotation', '0008_split_entries'),
     ]
 
     operations = [

@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotation', '0011_webhook_seen'),
+        ('annotation', '0005_webhook_seen'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

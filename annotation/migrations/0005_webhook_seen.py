@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("annotation", "0010_claims")]
+    dependencies = [("annotation", "0004_claims")]
 
     operations = [
         migrations.AddField(

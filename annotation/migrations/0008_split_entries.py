@@ -26,6 +26,6 @@ def rows_to_entries(apps, schema_editor):
 
 
 class Migration(migrations.Migration):
-    dependencies = [("annotation", "0050_curation")]
+    dependencies = [("annotation", "0007_curation")]
 
     operations = [migrations.RunPython(entries_to_rows, rows_to_entries)]

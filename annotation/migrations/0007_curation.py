@@ -10,7 +10,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotation', '0040_machine_raters'),
+        ('annotation', '0006_machine_raters'),
         ('generation', '0006_browsing'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
