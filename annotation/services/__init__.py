@@ -5,7 +5,6 @@ from annotation.services.assignments import (
     assignment_next,
     assignment_release,
     assignments_expire,
-    assignments_leave,
     draft_save,
 )
 from annotation.services.audits import (
@@ -56,7 +55,6 @@ __all__ = [
     "assignment_next",
     "assignment_release",
     "assignments_expire",
-    "assignments_leave",
     "audio_problem_report",
     "audit_make",
     "audit_request",

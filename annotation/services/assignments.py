@@ -233,15 +233,6 @@ def _set_aside_maybe(item: RoundItem, reason: str, now: datetime) -> None:
         item_set_aside(item=item, reason=reason, now=now)
 
 
-def assignments_leave(*, annotator: User, now: datetime, round: Round) -> int:  # noqa: A002
-    """Give back what a person holds in a round because they go away; it may come to them again at once. Returns how many."""
-    held = Assignment.objects.filter(annotator=annotator, item__round=round, state=State.ACTIVE)
-    return sum(
-        _end(pk, item_id, kind, due=held, state=State.EXPIRED, ended_at=now)
-        for pk, item_id, kind in held.values_list("pk", "item_id", "kind")
-    )
-
-
 def lease_late(*, assignment: Assignment, now: datetime) -> bool:
     """Take up a lease that has ended, because its answer came after all: True when it counts.
 

@@ -14,7 +14,6 @@ from annotation.services import (
     assignment_next,
     assignment_release,
     assignments_expire,
-    assignments_leave,
     items_drifted,
     items_recount,
     judgement_retract,
@@ -254,15 +253,6 @@ def test_an_item_that_cannot_be_judged_goes_to_an_expert(people, say):
 def test_saying_that_an_item_cannot_be_judged_needs_a_reason():
     with pytest.raises(InvalidInput, match="cannot be judged"):
         assignment_release(assignment=lease(round_with()), now=timezone.now(), skip="unjudgeable")
-
-
-@pytest.mark.django_db
-def test_leaving_gives_the_item_back_at_once_to_everybody():
-    made, person, now = round_with(people_per_item=1, agree_needed=1), annotator(), timezone.now()
-    lease(made, person, now=now)
-
-    assert assignments_leave(annotator=person, now=now, round=made) == 1
-    assert lease(made, person, now=now).slot == 0
 
 
 @pytest.mark.django_db

@@ -94,24 +94,26 @@ def _batch(corpus, numbers, clips) -> None:
 def _freeze(corpus) -> None:
     """As ``split_freeze`` leaves it; that one has figures of its own."""
     rows = corpus.dialogues.order_by("pk").values_list("uid", "external_id", "pk")
-    entry = {"category": "interpersonal_empathy", "language": "en", "side": "test", "judgements": {}}
-    items = [
-        {"uid": uid, "external_id": name, "content": name, "clips": ["0" * 64] * CLIPS, **entry}
-        for uid, name, _ in rows
-    ]
-    manifest = {"format": 1, "benchmark": "speecheq", "benchmark_version": "1", "recipe": {}, "code": code_identity()}
-    manifest["items"] = items
+    common = {"category": "interpersonal_empathy", "language": "en", "side": "test", "judgements": {}}
+    clips = {f"{position}/{label}": "0" * 64 for position, label in PLACES}
+    entries = {
+        pk: {"uid": uid, "external_id": name, "content": name, "clips": clips, **common} for uid, name, pk in rows
+    }
+    head = {"format": 2, "benchmark": "speecheq", "benchmark_version": "1", "recipe": {}, "code": code_identity()}
     split = Split.objects.create(
         name="figures",
         benchmark="speecheq",
         corpus=corpus,
-        manifest=manifest,
-        manifest_hash=manifest_hash(manifest),
-        item_count=len(items),
+        manifest=head,
+        manifest_hash=manifest_hash({**head, "items": list(entries.values())}),
+        item_count=len(entries),
         frozen_at=timezone.now(),
     )
     SplitItem.objects.bulk_create(
-        (SplitItem(split=split, dialogue_id=pk, position=place) for place, (_, _, pk) in enumerate(rows)),
+        (
+            SplitItem(split=split, dialogue_id=pk, position=place, identity=entry["content"], entry=entry)
+            for place, (pk, entry) in enumerate(entries.items())
+        ),
         batch_size=500,
     )
 
