@@ -1,6 +1,6 @@
 """A fake OpenAI-compatible endpoint in a process of its own, made to cost little: one event loop, ready-made answers.
 
-python -m tests.benchmarks.endpoint LATENCY_S   prints its port; GET /figures tells how many it answered and how many at once.
+python -m tests.benchmarks.endpoint LATENCY_S   prints its port; GET /figures tells how many it answered, how many at once and how fast.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ class Endpoint:
         self.latency_s = latency_s
         self.scripts = scripts
         self.calls = self.now = self.most = 0
-        self.first = self.last = 0.0
+        self.first = 0.0
+        self.ended: list[float] = []
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -42,9 +43,15 @@ class Endpoint:
         finally:
             writer.close()
 
+    def full(self) -> float:
+        """Calls a second while the batch was full: without its first and last tenth, when there is not work for everybody."""
+        tenth = len(self.ended) // 10
+        return (len(self.ended) - 2 * tenth - 1) / (self.ended[-tenth - 1] - self.ended[tenth])
+
     async def answer(self, path: str, body: bytes) -> tuple[str, bytes]:
         if path == "/figures":
-            figures = {"calls": self.calls, "most": self.most, "seconds": self.last - self.first}
+            figures = {"calls": self.calls, "most": self.most, "seconds": self.ended[-1] - self.first}
+            figures["full"] = self.full()
             return "application/json", json.dumps(figures).encode()
         began = time.monotonic()
         self.first = self.first or began
@@ -54,7 +61,7 @@ class Endpoint:
         number = self.calls
         await asyncio.sleep(self.latency_s)
         self.now -= 1
-        self.last = time.monotonic()
+        self.ended.append(time.monotonic())
         if path.endswith("/audio/speech"):
             return "audio/wav", _numbered(number)
         if path.endswith("/audio/transcriptions"):
