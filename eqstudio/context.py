@@ -38,7 +38,7 @@ RAIL: tuple[tuple[Any, tuple[Entry, ...]], ...] = (
         (
             Entry(can_sit_exam, "home", "h", _("Home")),
             Entry(can_annotate, "my_judgements", "j", _("My judgements")),
-            Entry(can_annotate, "my_work", "w", _("My work")),
+            Entry(can_annotate, "my_work", "m", _("My work")),
         ),
     ),
     (

@@ -144,10 +144,15 @@ def _round_form(corpus):
         "benchmark": "speecheq",
         "language": "",
         "people_per_item": 3,
+        "rule": "k_of_n",
         "agree_needed": 2,
+        "grade_rule": "median",
         "gate": 80,
+        "comment": "optional",
         "order": "fewest_first",
+        "sitting_break_minutes": 30,
         "lease_minutes": 20,
+        "undo_seconds": 300,
         "guidelines": "listen twice",
     }
 

@@ -142,7 +142,7 @@ PAINS: dict[str, tuple[str, ...] | str] = {
     "10": "sound starts by a press of the person on the player itself, which is what Safari asks for; nothing plays on its own",
     "11": ("test_a_clip_plays_whole", "test_what_browsers_play_is_kept_as_it_is"),
     "12": ("test_level_gives_way_before_true_peaks_clip",),
-    "13": ("test_next_item_is_there_at_once",),
+    "13": ("test_the_sounds_ahead_are_those_of_the_item_that_comes_next_and_nothing_is_reserved",),
     "14": ("test_a_report_on_a_sound_stands_beside_the_judgement_and_is_stored_once", "test_the_page_shows_similar_decisions_problems_and_what_was_given_back"),
     "15": ("test_a_researcher_sends_files_and_sees_what_came_of_them",),
     # wrong durations, drift, large files

@@ -6,7 +6,9 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation.models import Assignment, Export, Judgement, Round, RoundItem, Split
+from annotation.models import Assignment, Export, Judgement, Participation, Round, RoundItem, Split
+from annotation.services import items_recount
+from annotation.services.assignments import participation_counted
 from eqstudio.home import home_panels, panels_for, running_jobs
 from evaluation.models import Respondent, Sitting, Study
 from generation import home as generation_home
@@ -28,7 +30,8 @@ def dialogue(corpus, state="ready", **fields):
 def make_round(corpus, count=2, **fields):
     made = Round.objects.create(corpus=corpus, **{"name": f"round-{Round.objects.count()}", **fields})
     for _ in range(count):
-        RoundItem.objects.create(round=made, dialogue=dialogue(corpus, "in_review"))
+        RoundItem.objects.create(round=made, dialogue=dialogue(corpus, "in_review"), wanted=made.people_per_item)
+    items_recount(round=made)
     return made
 
 
@@ -39,6 +42,9 @@ def judged(item, person, now, active_ms=60_000):
     Judgement.objects.create(
         item=item, annotator=person, assignment=lease, client_key=lease.uid, verdict="keep", active_ms=active_ms
     )
+    place, _made = Participation.objects.get_or_create(round=item.round, annotator=person)
+    participation_counted(participation=place, now=now)
+    items_recount(round=item.round)
 
 
 def make_split(corpus, **fields):
@@ -109,6 +115,7 @@ def test_an_annotator_learns_what_is_paused_and_what_others_hold(client, alice, 
 
     until = timezone.now() + timedelta(minutes=20)
     Assignment.objects.create(item=held.items.first(), annotator=annotator(), slot=0, lease_until=until)
+    items_recount(round=held)
 
     text = page(client, alice)
 

@@ -22,7 +22,7 @@ def names(user):
 def test_the_rail_shows_what_a_role_may_do(alice, rita, ada, otto):
     curation = ["Home", "Corpora", "Batches", "Providers", "Rounds", "Splits", "Studies", "Runs"]
 
-    assert names(alice) == ["Home", "My judgements"]
+    assert names(alice) == ["Home", "My judgements", "My work"]
     assert names(rita) == curation
     assert names(ada) == [*curation, "People", "Events", "Webhooks", "Health"]
     assert names(otto) == []

@@ -75,7 +75,7 @@ def test_dialogue_move_refuses_what_the_table_does_not_allow():
         dialogue_move(dialogue=dialogue, to=DialogueState.KEPT)
 
     assert caught.value.message == (
-        "A dialogue that is ready cannot become kept; it can become: flagged, frozen, in_review, rejected."
+        "A dialogue that is ready cannot become kept; it can become: flagged, frozen, in_review, rejected, voiced."
     )
     assert not Event.objects.exists()
 
