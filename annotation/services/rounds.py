@@ -7,16 +7,16 @@ from typing import Any, TypedDict, Unpack
 
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
-from django.db.models import F
+from django.db.models import Exists, F, OuterRef, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotation.domain.assignment import ORDERS, shuffle_place
 from annotation.domain.round_query import RoundQuery
 from annotation.domain.round_rules import GRADE_RULES, VERDICT_RULES, questions_check, skills_check
-from annotation.models import Kind, Participation, Round, RoundItem
+from annotation.models import Assignment, Kind, Participation, Round, RoundItem
 from annotation.selectors.fitting import dialogues_for_round
-from annotation.services.items import item_close
+from annotation.services.items import item_close, item_reopen, item_set_aside
 from eqstudio.benchmarks import benchmark_get
 from eqstudio.errors import Conflict, InvalidInput, UnknownAlias
 from eqstudio.events import event_record
@@ -27,6 +27,7 @@ from generation.models import Corpus, Dialogue
 from generation.services import dialogue_move
 
 CHUNK = 200
+ROUND_CLOSED = "the round was closed"
 
 
 class RoundRules(TypedDict, total=False):
@@ -247,9 +248,11 @@ def round_set_state(
 ) -> Round:
     """Open, pause or close a round and write one Event; doing it twice is harmless. A closed round can be opened again.
 
-    People read why it is paused. Work in progress stays with its people: what they hold can still be submitted.
+    People read why it is paused. Work in progress stays with its people: what they hold can still be submitted. What was
+    judged by too few when a round closes goes to an expert, and back to the queue when the round opens again.
     """
     reason = reason.strip()[:300] if state == Round.State.PAUSED else ""
+    was = Round.objects.select_for_update().values_list("state", flat=True).get(pk=round.pk)
     changed = (
         Round.objects.filter(pk=round.pk)
         .exclude(state=state.value, paused_because=reason)
@@ -258,4 +261,17 @@ def round_set_state(
     round.state, round.paused_because = state.value, reason
     if changed:
         event_record(actor=actor, verb=f"set to {state.value}", entity=round, **({"reason": reason} if reason else {}))
+    if changed and state == Round.State.CLOSED:
+        for item in round.items.filter(kind=Kind.WORK, closed_at=None, given__gte=1).order_by("pk"):
+            item_set_aside(item=item, reason=ROUND_CLOSED, now=timezone.now())
+    if was == Round.State.CLOSED and state != was:
+        for item in _too_few(round):
+            item_reopen(item=item, actor=actor, reason="round opened again")
     return round
+
+
+def _too_few(round_: Round) -> QuerySet[RoundItem]:
+    """Items that went to an expert because the round closed, and that none has looked at."""
+    waiting = round_.items.filter(kind=Kind.WORK, outcome=RoundItem.Outcome.DISPUTED, given__lt=F("wanted"))
+    unjudgeable = Assignment.objects.filter(item=OuterRef("pk"), skip=Assignment.Skip.UNJUDGEABLE)
+    return waiting.filter(~Exists(unjudgeable), adjudications=None).order_by("pk")

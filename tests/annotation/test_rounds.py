@@ -9,11 +9,20 @@ from django.utils import timezone
 from annotation.domain.round_query import RoundQuery, chosen
 from annotation.domain.round_rules import questions_check, skills_read
 from annotation.models import Participation, Round, RoundItem
-from annotation.services import example_add, example_remove, round_create, round_set_state, round_top_up, round_update
+from annotation.services import (
+    assignment_release,
+    example_add,
+    example_remove,
+    round_create,
+    round_set_state,
+    round_top_up,
+    round_update,
+)
 from eqstudio.errors import Conflict, InvalidInput
 from eqstudio.models import Event
 from generation.models import QcReport, Variant
 from tests.annotation.factories import example_of, lease, round_with, submit
+from tests.annotation.quality import lease_on
 from tests.eqstudio.factories import annotator
 from tests.generation.factories import CorpusFactory, DialogueFactory, speecheq_dialogue, turn_make
 
@@ -333,3 +342,23 @@ def test_a_pause_from_the_settings_keeps_its_reason(client, rita):
 
     made.refresh_from_db()
     assert (made.state, made.paused_because) == ("paused", "new clips")
+
+
+@pytest.mark.django_db
+def test_closing_a_round_sends_what_too_few_have_judged_to_an_expert_and_opening_takes_it_back(rita):
+    made, person = round_with(items=3, people_per_item=2), annotator()
+    judged = lease(made, person)
+    submit(judged)
+    held = lease(made, person)
+    refused = held.item
+    for found in (held, lease_on(refused, annotator())):
+        assignment_release(assignment=found, now=timezone.now(), skip="unjudgeable", reason="silent")
+
+    round_set_state(round=made, state=Round.State.CLOSED, actor=rita)
+    shut = dict(made.items.values_list("pk", "outcome"))
+    round_set_state(round=made, state=Round.State.OPEN, actor=rita)
+
+    assert sorted(shut.values()) == ["", "disputed", "disputed"]
+    assert shut[judged.item_id] == "disputed"
+    assert dict(made.items.values_list("pk", "outcome"))[judged.item_id] == ""
+    assert made.items.get(pk=refused.pk).outcome == "disputed"
