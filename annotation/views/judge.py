@@ -16,8 +16,9 @@ from django.views.decorators.http import require_GET, require_POST
 from pydantic import Field
 
 from annotation.models import Assignment, Judgement, Round
-from annotation.selectors import assignment_for, judgement_for, round_for
+from annotation.selectors import judgement_for, round_for
 from annotation.selectors.quality import headphones_due, headphones_require
+from annotation.selectors.queue import lease_of
 from annotation.services import (
     assignment_extend,
     assignment_leave,
@@ -203,10 +204,7 @@ def _round(request: HttpRequest, uid: str) -> Round:
 
 
 def _lease(request: HttpRequest, round_: Round, uid: str) -> Assignment:
-    assignment = assignment_for(request.user, uid)  # type: ignore[arg-type]
-    if assignment.item.round_id != round_.pk:
-        raise NotFound(_("There is no such item in this round."))
-    return assignment
+    return lease_of(round=round_, annotator=request.user, uid=uid)  # type: ignore[arg-type]
 
 
 def _judgement(request: HttpRequest, round_: Round, uid: str) -> Judgement:

@@ -260,7 +260,7 @@ def test_not_judgeable_needs_its_reason(call, alice):
 def test_what_a_person_said_is_theirs_to_read_and_to_take_back(call, alice):
     made = round_with(items=2, questions={"confidence": True})
     mine = submit(lease(made, alice), verdict="reject", answers={"confidence": 3})
-    submit(lease(made))
+    submit(lease(made), answers={"confidence": 2})
 
     (told,) = call(alice, "GET", "api_judgements").json()["results"]
     undone = call(alice, "POST", "api_judgement_undo", mine.uid)

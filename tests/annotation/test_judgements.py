@@ -174,6 +174,7 @@ def test_a_late_answer_takes_another_free_slot():
     made, now = round_with(people_per_item=2), timezone.now()
     found = lease(made, now=now)
     later = now + timedelta(minutes=30)
+    assignments_expire(now=later)
     lease(made, now=later)
 
     judgement = submit(found, now=later)
