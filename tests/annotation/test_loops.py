@@ -4,6 +4,8 @@ import json
 from datetime import timedelta
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 from rest_framework.authtoken.models import Token
@@ -11,11 +13,13 @@ from rest_framework.authtoken.models import Token
 from annotation.models import Assignment
 from annotation.selectors import live_judgements
 from annotation.selectors.judgements import Tally, item_tally
-from annotation.services import judgement_retract, judgement_revise
+from annotation.services import judgement_retract, judgement_revise, round_create, round_top_up
 from annotation.services.flags import standing_set
+from eqstudio.models import Event
 from tests.annotation.factories import heard_whole, lease, round_with, submit
 from tests.annotation.judging import judgement_of, lease_of, post
 from tests.eqstudio.factories import annotator, researcher
+from tests.generation.factories import CorpusFactory, speecheq_dialogue
 
 pytestmark = pytest.mark.django_db
 
@@ -113,3 +117,20 @@ def test_a_loop_of_the_api_takes_few_queries(client, django_assert_max_num_queri
 
     assert (stored.status_code, following.status_code) == (200, 200)
     assert following.json()["item"]["assignment"] != first.uid
+
+
+def test_filling_a_round_takes_the_same_queries_for_three_dialogues_and_for_nine(django_assert_num_queries):
+    few, many = CorpusFactory(), CorpusFactory()
+    for corpus, count in ((few, 3), (many, 9)):
+        for _ in range(count):
+            speecheq_dialogue(corpus=corpus, state="ready")
+    rounds = [round_create(name=f"of-{corpus.pk}", corpus=corpus, benchmark="speecheq") for corpus in (few, many)]
+
+    with CaptureQueriesContext(connection) as counted:
+        assert round_top_up(round=rounds[0]) == 3
+    with django_assert_num_queries(len(counted)):
+        assert round_top_up(round=rounds[1]) == 9
+
+    moved = Event.objects.filter(entity="dialogue", verb="moved", detail__reason=f"round {rounds[1].name}")
+    assert moved.count() == 9
+    assert set(rounds[1].items.values_list("dialogue__state", flat=True)) == {"in_review"}
