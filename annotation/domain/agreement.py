@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
-import krippendorff
 import numpy as np
 
 from annotation.domain import coefficients as co
@@ -212,6 +211,8 @@ class _Work:
         return self._estimate(statistic, self.alike, point=point)
 
     def _published(self, level: str, used: Any) -> float:
+        import krippendorff  # noqa: PLC0415 -- slow import
+
         domain = np.arange(int(used.sum())) if self.table.numbers is None else self.table.numbers[used]
         return float(
             krippendorff.alpha(value_counts=self.all_counts[:, used], value_domain=domain, level_of_measurement=level)

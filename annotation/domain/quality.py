@@ -13,11 +13,10 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any, NamedTuple
 
-from scipy.stats import binom
-from statsmodels.stats.proportion import proportion_confint
+from scipy.special import bdtrc
 
 from eqstudio.errors import InvalidInput
-from eqstudio.estimates import Estimate
+from eqstudio.estimates import Estimate, wilson
 
 REJECT = "reject"
 FASTEST_PLAYBACK = 2.0
@@ -162,8 +161,8 @@ def share(rights: Sequence[bool], *, reason: str = "nothing was asked") -> Estim
     if not rights:
         return Estimate.undefined(reason)
     right, n = sum(rights), len(rights)
-    lo, hi = proportion_confint(right, n, alpha=0.05, method="wilson")
-    return Estimate(value=right / n, lo=float(lo), hi=float(hi), n=n)
+    lo, hi = wilson(right, n)
+    return Estimate(value=right / n, lo=lo, hi=hi, n=n)
 
 
 def gold_low(rights: Sequence[bool], rules: QualityRules) -> Estimate | None:
@@ -294,5 +293,5 @@ def slot_bias(comparisons: Sequence[tuple[int, int]]) -> SlotBias | None:
     slots = Counter(slots for _, slots in comparisons).most_common(1)[0][0]
     chosen = [slot for slot, of in comparisons if of == slots]
     slot, times = min(Counter(chosen).items(), key=lambda pair: (-pair[1], pair[0]))
-    p = min(1.0, slots * float(binom.sf(times - 1, len(chosen), 1 / slots)))
+    p = min(1.0, slots * float(bdtrc(times - 1, len(chosen), 1 / slots)))
     return SlotBias(slot=slot, times=times, n=len(chosen), slots=slots, p=p)

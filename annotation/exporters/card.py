@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from typing import Any
 
 from django.db.models import Count, Sum
-from huggingface_hub import DatasetCardData
 
 from annotation.domain.anonymity import anonymity
 from annotation.exporters.base import Exporter
@@ -62,7 +61,9 @@ def _dialogues(split: Split) -> Any:
     return Dialogue.objects.filter(split_items__split=split).order_by()
 
 
-def _front_matter(split: Split, exporter: Exporter) -> DatasetCardData:
+def _front_matter(split: Split, exporter: Exporter) -> Any:
+    from huggingface_hub import DatasetCardData  # noqa: PLC0415 -- slow import
+
     licence = (split.corpus.licence if split.corpus else "").strip()
     sides = sorted(set(split.items.order_by().values_list("side", flat=True)))
     fields: dict[str, Any] = {

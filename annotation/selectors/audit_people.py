@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from django.db.models import OuterRef, Subquery
-from scipy.stats import binomtest
 
 from annotation.domain.ceiling import ceiling
 from annotation.domain.curation import Recipe
@@ -14,7 +13,7 @@ from annotation.selectors.judgements import live_judgements
 from annotation.selectors.split_agreement import said_agreement
 from annotation.selectors.split_judgements import Said, said_of
 from annotation.selectors.splits import split_rounds
-from eqstudio.estimates import Estimate
+from eqstudio.estimates import Estimate, wilson
 from eqstudio.models import User
 from generation.domain.shortcuts import WARN_ABOVE
 from generation.models import Dialogue, QcReport
@@ -55,8 +54,7 @@ def text_solvability(*, split: Split) -> dict[str, Any]:
     if not asked:
         found = Estimate.undefined("no text judge has read these items")
     else:
-        interval = binomtest(right, asked).proportion_ci(method="wilson")
-        found = Estimate(right / asked, float(interval.low), float(interval.high), asked)
+        found = Estimate(right / asked, *wilson(right, asked), asked)
     return {
         "accuracy": found.as_dict(),
         "items": read,

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from annotation.models import Assignment, Kind, Participation, Round
 from annotation.selectors.candidates import barred_items, candidates
+from eqstudio.errors import NotFound
 from eqstudio.models import User
 
 State = Assignment.State
@@ -56,20 +58,43 @@ def participation_find(*, round: Round, annotator: User) -> Participation | None
     return Participation.objects.filter(round=round, annotator=annotator).first()
 
 
+def places_of(*, round: Round, annotator: User, now: datetime) -> list[Participation]:  # noqa: A002
+    """The person's place in the round, if they have one yet, and in every other in which they have answered today."""
+    return list(
+        Participation.objects.filter(Q(round=round) | Q(day=timezone.localdate(now)), annotator=annotator).order_by(
+            "pk"
+        )
+    )
+
+
+def place_in(places: Iterable[Participation], round: Round) -> Participation | None:  # noqa: A002
+    """Of these the place in the round."""
+    return next((place for place in places if place.round_id == round.pk), None)
+
+
+def lease_of(*, round: Round, annotator: User, uid: str) -> Assignment:  # noqa: A002
+    """The person's own lease in a round that they may judge in, with their item. NotFound for any other. One query."""
+    found = Assignment.objects.select_related("item").filter(annotator=annotator, item__round=round, uid=uid).first()
+    if found is None:
+        raise NotFound(_("There is no such item in this round."))
+    found.annotator, found.item.round = annotator, round
+    return found
+
+
 def queue_state(
     *,
     round: Round,  # noqa: A002
     annotator: User,
     now: datetime,
     lease: Assignment | None = None,
+    places: Sequence[Participation] | None = None,
 ) -> QueueState:
     """How the round stands for one person; leases that are over count as free. A handful of queries, whatever its size.
 
-    A caller that has the person's lease hands it in, and nothing is looked for.
+    A caller that has the person's lease or ``places_of`` hands them in, and they are not looked for.
     """
-    places = Participation.objects.filter(Q(round=round) | Q(day=timezone.localdate(now)), annotator=annotator)
-    known = list(places)
-    found = next((place for place in known if place.round_id == round.pk), None)
+    known = places_of(round=round, annotator=annotator, now=now) if places is None else places
+    found = place_in(known, round)
     stand = found or Participation(round=round, annotator=annotator)
     obstacle = obstacle_of(round=round, annotator=annotator, participation=found, now=now)
     if obstacle is None and lease is None and not _holds(round, annotator, now):

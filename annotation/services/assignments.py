@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import transaction
 from django.db.models import Case, Count, F, Q, Value, When
@@ -15,14 +15,14 @@ from django.utils.translation import gettext as _
 from annotation.domain.assignment import cursor_after, shown_order
 from annotation.models import Assignment, Kind, Participation, Round, RoundItem
 from annotation.selectors.candidates import person_start
-from annotation.selectors.queue import obstacle_of, participation_find
+from annotation.selectors.judgements import turns_of
+from annotation.selectors.queue import obstacle_of, place_in, places_of
 from annotation.services.claims import item_claim, place_give, place_take, slot_free, slot_lowest
 from annotation.services.items import item_set_aside
 from annotation.services.participations import participation_get, special_next
 from eqstudio.errors import Conflict, InvalidInput
 from eqstudio.events import event_record
 from eqstudio.models import User
-from generation.models import Variant
 
 State, Skip = Assignment.State, Assignment.Skip
 DRAFT_LIMIT = 64 * 1024
@@ -59,7 +59,19 @@ def _end(pk: int, item_id: int, kind: str, *, due: Any, **values: Any) -> bool:
     return bool(changed)
 
 
+class Offer(NamedTuple):
+    """What a person gets now: the lease, and their places as ``places_of`` finds them, where they had to be read."""
+
+    lease: Assignment | None
+    places: list[Participation] | None = None
+
+
 def assignment_next(*, round: Round, annotator: User, now: datetime) -> Assignment | None:  # noqa: A002
+    """The lease of ``assignment_offer``."""
+    return assignment_offer(round=round, annotator=annotator, now=now).lease
+
+
+def assignment_offer(*, round: Round, annotator: User, now: datetime) -> Offer:  # noqa: A002
     """The person's active lease in this round, or a new one on the item that ranks first; None when there is nothing.
 
     In one transaction it locks the person's row (two tabs get the same lease), asks whether a training, gold or repeated
@@ -67,41 +79,45 @@ def assignment_next(*, round: Round, annotator: User, now: datetime) -> Assignme
     by itself, and the look is repeated. A draft left on the item by the same person comes back with it. Writes no Event:
     the row is the record.
     """
-    lease, stuck = _next(round, annotator, now)
+    offer, stuck = _next(round, annotator, now)
     if stuck and assignments_expire(now=now, round=round):
-        lease, _stuck = _next(round, annotator, now)
-    return lease
+        offer, _stuck = _next(round, annotator, now)
+    return offer
 
 
 @transaction.atomic
-def _next(round_: Round, annotator: User, now: datetime) -> tuple[Assignment | None, bool]:
-    """The lease; or None, and whether somebody's ended lease could help."""
+def _next(round_: Round, annotator: User, now: datetime) -> tuple[Offer, bool]:
+    """The lease; or none, and whether somebody's ended lease could help."""
     list(User.objects.select_for_update(no_key=True).filter(pk=annotator.pk).values_list("pk"))
     mine = _active(round_, annotator)
     if mine is not None and mine.lease_until > now:
-        return mine, False
+        return Offer(mine), False
     if mine is not None:
         due = Assignment.objects.filter(state=State.ACTIVE, lease_until__lte=now)
         _end(mine.pk, mine.item_id, mine.kind, due=due, state=State.EXPIRED, ended_at=now)
-    stand = _stand(round_, annotator, now)
+    places = places_of(round=round_, annotator=annotator, now=now)
+    stand = _stand(round_, annotator, places, now)
     if stand is None:
-        return None, False
+        return Offer(None, places), False
     special = special_next(participation=stand, now=now)
     if special is not None:
-        return _lease_make(round_, annotator, special[0].pk, special[1], now), False
+        return Offer(_lease_make(round_, annotator, special[0].pk, special[1], now), places), False
     if stand.state != Participation.State.ACTIVE:
-        return None, False
+        return Offer(None, places), False
     lease = _work_next(round_, annotator, stand, now)
-    return lease, lease is None
+    return Offer(lease, places), lease is None
 
 
-def _stand(round_: Round, annotator: User, now: datetime) -> Participation | None:
-    """The person's place in the round, made on first use; None when something keeps them from being given anything."""
-    stand = participation_find(round=round_, annotator=annotator)
+def _stand(round_: Round, annotator: User, places: list[Participation], now: datetime) -> Participation | None:
+    """The person's place in the round, made on first use and then among ``places``; None when something keeps them from
+    being given anything.
+    """
+    stand = place_in(places, round_)
     if obstacle_of(round=round_, annotator=annotator, participation=stand, now=now) is not None:
         return None
     if stand is None or stand.state == Participation.State.INVITED:
         stand = participation_get(round=round_, annotator=annotator)
+        places[:] = [place for place in places if place.round_id != round_.pk] + [stand] * (stand.pk is not None)
         if obstacle_of(round=round_, annotator=annotator, participation=stand, now=now) is not None:
             return None
     stand.round, stand.annotator = round_, annotator
@@ -159,9 +175,8 @@ def _slot_and_draft(item: RoundItem, annotator: User, kind: Kind) -> tuple[int, 
 def _shown(round_: Round, annotator: User, item: RoundItem, kind: Kind) -> dict[str, list[str]]:
     """A stored order of the person's own; another one when an item is asked again, so that no place is remembered."""
     by_position: dict[int, list[str]] = defaultdict(list)
-    rows = Variant.objects.filter(turn__dialogue_id=item.dialogue_id).values_list("turn__position", "uid")
-    for position, uid in rows:
-        by_position[position].append(uid)
+    for turn in turns_of(dialogue=item.dialogue):
+        by_position[turn.position] += [variant.uid for variant in turn.variants.all()]
     again = ":again" if kind == Kind.REPEAT else ""
     return shown_order(by_position, seed=f"{round_.seed}:{annotator.uid}:{item.uid}{again}")
 

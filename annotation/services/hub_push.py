@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 from django.utils.translation import gettext as _
 
 from annotation.exporters.hub import Hub, LocalFile
@@ -141,6 +140,8 @@ def _compare(hub: Hub, files: Sequence[LocalFile], note: _Note, progress: Callab
 
 def _rows(path: Path) -> int:
     if path.suffix == ".parquet":
+        import pyarrow.parquet as pq  # noqa: PLC0415 -- slow import: 40 MB
+
         return int(pq.read_metadata(path).num_rows)
     if path.suffix in TABLES:
         with path.open("rb") as handle:

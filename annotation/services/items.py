@@ -9,9 +9,9 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotation.domain.consensus import disagreement
-from annotation.models import Adjudication, Assignment, Judgement, Kind, RoundItem
-from annotation.selectors.consensus import item_votes, verdict_decided
-from annotation.selectors.judgements import live_judgements, required_clips
+from annotation.models import Adjudication, Judgement, Kind, RoundItem
+from annotation.selectors.consensus import verdict_decided
+from annotation.selectors.judgements import item_tally, live_judgements, required_clips
 from eqstudio.errors import Conflict, InvalidInput
 from eqstudio.events import event_record
 from eqstudio.models import User
@@ -28,6 +28,7 @@ STATES = {
 }
 _BY_VERDICT = {Judgement.Verdict.KEEP.value: Outcome.KEPT, Judgement.Verdict.REJECT.value: Outcome.REJECTED}
 MOST_PEOPLE = 50
+_COUNTED = ("closed_at", "outcome", "wanted", "given", "disagreement")
 
 
 def last_decision(*, item: RoundItem) -> Adjudication | None:
@@ -41,7 +42,7 @@ def is_decided(*, item: RoundItem) -> bool:
     return last is not None and last.action == Action.DECIDED
 
 
-@transaction.atomic
+@transaction.atomic(savepoint=False)
 def item_close(*, item: RoundItem, now: datetime) -> RoundItem:
     """Close an item once everybody asked for has judged it: the round's rule decides, else it is disputed.
 
@@ -49,18 +50,27 @@ def item_close(*, item: RoundItem, now: datetime) -> RoundItem:
     undecided item of an adaptive round asks one more, up to the round's cap. Moves the dialogue and writes one Event when
     the item closes; an item that is closed already keeps its outcome.
     """
-    votes = item_votes(item=item)
+    tally = item_tally(item=item)
+    votes = tally.votes
+    counts = {"given": len(votes), "disagreement": disagreement(votes)}
     row = RoundItem.objects.filter(pk=item.pk)
-    row.update(given=len(votes), disagreement=disagreement(votes))
-    if item.kind == Kind.WORK and row.filter(closed_at=None).exists():
-        decided = verdict_decided(item=item, votes=votes)
-        needed = _people_needed(item, votes, decided=decided is not None)
-        _people_ask(item, needed + _unusable(item, len(votes)))
-        if len(votes) >= needed:
-            outcome = Outcome.DISPUTED if decided is None else _BY_VERDICT[decided]
-            if _end(item, outcome, now=now, reason=f"round {item.round.name}"):
-                event_record(actor=None, verb="closed", entity=item, outcome=outcome.value, votes=sorted(votes))
-    item.refresh_from_db(fields=["closed_at", "outcome", "wanted", "given", "disagreement"])
+    if item.kind != Kind.WORK or item.closed_at is not None:
+        row.update(**counts)
+        item.refresh_from_db(fields=_COUNTED)
+        return item
+    decided = verdict_decided(item=item, votes=votes)
+    needed = _people_needed(item, votes, decided=decided is not None)
+    counts["wanted"] = max(needed + tally.submitted - len(votes), tally.held)  # never below the leases that are held
+    if not row.filter(closed_at=None).update(**counts):  # closed meanwhile
+        item.refresh_from_db(fields=_COUNTED)
+        return item_close(item=item, now=now)
+    for name, value in counts.items():
+        setattr(item, name, value)
+    if len(votes) >= needed:
+        outcome = Outcome.DISPUTED if decided is None else _BY_VERDICT[decided]
+        if _end(item, outcome, now=now, reason=f"round {item.round.name}"):
+            event_record(actor=None, verb="closed", entity=item, outcome=outcome.value, votes=sorted(votes))
+        item.refresh_from_db(fields=_COUNTED)
     return item
 
 
@@ -75,18 +85,6 @@ def _people_needed(item: RoundItem, votes: list[str], *, decided: bool) -> int:
     if needed <= len(votes) and not decided and cap is not None and len(votes) < cap:
         needed = len(votes) + 1
     return needed
-
-
-def _unusable(item: RoundItem, counting: int) -> int:
-    submitted = item.assignments.filter(kind=Kind.WORK, state=Assignment.State.SUBMITTED).count()
-    return submitted - counting
-
-
-def _people_ask(item: RoundItem, wanted: int) -> None:
-    """Set ``wanted``, but never below the leases that are held."""
-    held = item.assignments.filter(kind=Kind.WORK, state__in=Assignment.HOLDING).count()
-    wanted = max(wanted, held)
-    RoundItem.objects.filter(pk=item.pk).exclude(wanted=wanted).update(wanted=wanted)
 
 
 def _end(item: RoundItem, outcome: Outcome, *, now: datetime, reason: str) -> bool:

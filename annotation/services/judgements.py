@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import transaction
-from django.db.models import Min
+from django.db.models import Min, Q
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -53,10 +53,10 @@ def grade_submit(
 
     Inserts Judgement and Grades, updates the Assignment, writes one Event, may move the dialogue (``item_close``).
     """
-    item = _item_locked(assignment.item_id, client_key)
-    replayed = _replayed(assignment, client_key)
-    if replayed is not None:
-        return replayed
+    item = _item_locked(assignment, client_key)
+    before = _said_before(assignment, client_key)
+    if before.replayed is not None:
+        return before.replayed
     answer = answer_check(
         item=item,
         verdict=verdict,
@@ -67,9 +67,8 @@ def grade_submit(
         heard=heard,
         active_ms=active_ms,
     )
-    first = not assignment.judgements.exists()
     late = _lease_take(assignment, now)
-    judgement = _insert(assignment, item, client_key, answer, late=late)
+    judgement = _insert(assignment, item, client_key, answer, late=late, revision=before.revisions)
     event_record(
         actor=assignment.annotator,
         verb="judged",
@@ -82,45 +81,62 @@ def grade_submit(
         item_close(item=item, now=now)
     participation = participation_get(round=item.round, annotator=assignment.annotator)
     participation.round, participation.annotator = item.round, assignment.annotator
-    if first:
+    if before.first:
         participation_counted(participation=participation, now=now, kind=assignment.kind)
     _listening_check(judgement, assignment, item, answer, now)
     judgement_checked(judgement=judgement, participation=participation, now=now)
     return judgement
 
 
-def _item_locked(pk: int, client_key: str) -> RoundItem:
+class Before(NamedTuple):
+    """What the person has said of the item so far: the row with the same key, whether this is the first word on the lease,
+    and how many rows there are.
+    """
+
+    replayed: Judgement | None
+    first: bool
+    revisions: int
+
+
+def _item_locked(lease: Assignment, client_key: str) -> RoundItem:
     if not 0 < len(client_key) <= KEY_LENGTH:
         raise InvalidInput(_("A judgement needs a key of 1 to 64 characters."), field="client_key")
-    return RoundItem.objects.select_for_update(of=("self",)).select_related("round", "dialogue").get(pk=pk)
+    item = RoundItem.objects.select_for_update(of=("self",)).select_related("dialogue").get(pk=lease.item_id)
+    item.round = lease.item.round
+    return item
 
 
 def _counts(assignment: Assignment) -> bool:
     return assignment.kind == Kind.WORK and assignment.state == State.SUBMITTED
 
 
-def _replayed(assignment: Assignment, client_key: str) -> Judgement | None:
-    found = Judgement.objects.filter(annotator_id=assignment.annotator_id, client_key=client_key).first()
-    if found is not None and found.item_id != assignment.item_id:
+def _said_before(lease: Assignment, client_key: str) -> Before:
+    about = Q(client_key=client_key) | Q(item_id=lease.item_id)
+    rows = list(Judgement.objects.filter(about, annotator_id=lease.annotator_id))
+    replayed = next((row for row in rows if row.client_key == client_key), None)
+    if replayed is not None and replayed.item_id != lease.item_id:
         raise Conflict(_("This key was used for another item; nothing was stored twice."), field="client_key")
-    return found
+    return Before(replayed, all(row.assignment_id != lease.pk for row in rows), len(rows))
 
 
 def _lease_take(assignment: Assignment, now: datetime) -> bool:
     """Turn the lease into a submitted one, or a late one when its slot is gone. True when the answer came late."""
-    row = Assignment.objects.filter(pk=assignment.pk)
-    assignment.refresh_from_db(fields=["state", "lease_until", "slot"])
-    in_time = assignment.state == State.ACTIVE and assignment.lease_until > now
-    if not row.filter(state=State.ACTIVE).update(state=State.SUBMITTED, ended_at=now):
+    active = Assignment.objects.filter(pk=assignment.pk, state=State.ACTIVE)
+    if active.filter(lease_until__gt=now).update(state=State.SUBMITTED, ended_at=now):
+        assignment.state, assignment.ended_at = State.SUBMITTED.value, now
+        return False
+    if not active.update(state=State.SUBMITTED, ended_at=now):
+        assignment.refresh_from_db(fields=["state", "lease_until", "slot"])
         if assignment.state in (State.SUBMITTED, State.LATE):
             raise Conflict(_("You have judged this item already. Take that judgement back first to change it."))
         lease_late(assignment=assignment, now=now)
-    assignment.refresh_from_db(fields=["state", "slot", "ended_at"])
-    return not in_time
+    assignment.refresh_from_db(fields=["state", "slot", "lease_until", "ended_at"])
+    return True
 
 
-def _insert(assignment: Assignment, item: RoundItem, client_key: str, answer: Answer, *, late: bool) -> Judgement:
-    revision = Judgement.objects.filter(item=item, annotator_id=assignment.annotator_id).count()
+def _insert(
+    assignment: Assignment, item: RoundItem, client_key: str, answer: Answer, *, late: bool, revision: int
+) -> Judgement:
     judgement = Judgement.objects.create(
         item=item,
         annotator_id=assignment.annotator_id,
@@ -187,11 +203,11 @@ def judgement_revise(
 
     Reopens a closed item and closes it anew, so that its outcome follows; writes one Event.
     """
-    item = _item_locked(judgement.item_id, client_key)
-    lease = Assignment.objects.select_related("annotator").get(pk=judgement.assignment_id)
-    replayed = _replayed(lease, client_key)
-    if replayed is not None:
-        return replayed
+    lease = Assignment.objects.select_related("annotator", "item__round").get(pk=judgement.assignment_id)
+    item = _item_locked(lease, client_key)
+    before = _said_before(lease, client_key)
+    if before.replayed is not None:
+        return before.replayed
     refused = revision_refused(judgement=judgement, item=item, now=now)
     if refused:
         raise Conflict(refused)
@@ -207,7 +223,7 @@ def judgement_revise(
     )
     if lease.kind == Kind.WORK:
         item_reopen(item=item, actor=actor, reason="revision")
-    revised = _insert(lease, item, client_key, answer, late=judgement.late)
+    revised = _insert(lease, item, client_key, answer, late=judgement.late, revision=before.revisions)
     event_record(actor=actor, verb="revised", entity=item, judgement=revised.uid, replaces=judgement.uid)
     if _counts(lease):
         item_close(item=item, now=now)

@@ -60,7 +60,7 @@ class Given:
         return [(slot, of) for slot, of in chosen if slot is not None]
 
 
-@transaction.atomic
+@transaction.atomic(savepoint=False)
 def judgement_checked(*, judgement: Judgement, participation: Participation, now: datetime) -> None:
     """Take a stored judgement into the person's counts; move them on in training and qualification; flag what looks
     wrong; pause them where the round says so. A late answer is taken like any other; a second word on a lease does not

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, TypedDict, Unpack
 
@@ -24,7 +25,7 @@ from eqstudio.ids import uid
 from eqstudio.models import User
 from generation.domain.lifecycle import DialogueState
 from generation.models import Corpus, Dialogue
-from generation.services import dialogue_move
+from generation.services import dialogues_move
 
 CHUNK = 200
 ROUND_CLOSED = "the round was closed"
@@ -193,14 +194,12 @@ def _people_set(round_: Round, before: int) -> None:
 def round_top_up(*, round: Round, actor: User | None = None) -> int:  # noqa: A002 -- the word of the domain
     """Take the READY dialogues of the round's corpus that fit its benchmark, language and query into the round.
 
-    Each goes in with its move to IN_REVIEW, in one transaction; one that somebody else moved first is left alone.
+    They go in with their moves to IN_REVIEW, so many in one transaction; one that somebody else moved first is left alone.
     Writes one Event when anything was added. Returns how many were added.
     """
     ids, added = dialogues_for_round(round=round), 0
     for begin in range(0, len(ids), CHUNK):
-        chunk = Dialogue.objects.filter(pk__in=ids[begin : begin + CHUNK]).select_related("brief__batch")
-        for dialogue in chunk.order_by("pk"):
-            added += _item_add(round, dialogue, actor)
+        added += _items_add(round, ids[begin : begin + CHUNK], actor)
     if added:
         Round.objects.filter(pk=round.pk).update(items_total=F("items_total") + added)
         round.refresh_from_db(fields=["items_total"])
@@ -208,14 +207,20 @@ def round_top_up(*, round: Round, actor: User | None = None) -> int:  # noqa: A0
     return added
 
 
-def _item_add(round_: Round, dialogue: Dialogue, actor: User | None) -> bool:
-    try:
-        with transaction.atomic():
-            dialogue_move(dialogue=dialogue, to=DialogueState.IN_REVIEW, actor=actor, reason=f"round {round_.name}")
-            RoundItem.objects.create(**item_fields(round=round_, dialogue=dialogue))
-    except (Conflict, IntegrityError):
-        return False
-    return True
+@transaction.atomic
+def _items_add(round_: Round, keys: Sequence[int], actor: User | None) -> int:
+    """Take those of the dialogues that are still READY; their rows are locked, so that nobody moves one in between."""
+    ready = Dialogue.objects.filter(pk__in=keys, state=DialogueState.READY.value).order_by("pk")
+    found = list(ready.select_for_update(of=("self",)).select_related("brief__batch"))
+    dialogues_move(
+        keys=[dialogue.pk for dialogue in found],
+        before=DialogueState.READY,
+        to=DialogueState.IN_REVIEW,
+        actor=actor,
+        reason=f"round {round_.name}",
+    )
+    RoundItem.objects.bulk_create(RoundItem(**item_fields(round=round_, dialogue=dialogue)) for dialogue in found)
+    return len(found)
 
 
 def item_fields(*, round: Round, dialogue: Dialogue) -> dict[str, Any]:  # noqa: A002

@@ -21,7 +21,6 @@ from rest_framework.views import APIView
 
 from annotation.models import Assignment, Judgement, Participation, Round, RoundItem
 from annotation.selectors import (
-    assignment_for,
     judgement_for,
     live_judgements,
     queue_state,
@@ -33,15 +32,15 @@ from annotation.selectors.agreement import BY
 from annotation.selectors.quality import headphones_require
 from annotation.services import (
     assignment_extend,
-    assignment_next,
     assignment_release,
     draft_save,
     grade_submit,
     judgement_retract,
 )
+from annotation.services.assignments import assignment_offer
 from annotation.views import api_serializers as shapes
 from annotation.views.judging import Line, lines_of, scenario_lines
-from eqstudio.access import can_annotate, can_curate
+from eqstudio.access import can_annotate, can_curate, can_sit_exam, object_for
 from eqstudio.errors import Forbidden, InvalidInput
 from eqstudio.models import User
 
@@ -118,8 +117,8 @@ class RoundNext(APIView):
         person, now = _person(request), timezone.now()
         round_ = _round(request, uid, can_annotate)
         headphones_require(round=round_, annotator=person, now=now)
-        lease = assignment_next(round=round_, annotator=person, now=now)
-        queue = queue_state(round=round_, annotator=person, now=now, lease=lease)
+        lease, places = assignment_offer(round=round_, annotator=person, now=now)
+        queue = queue_state(round=round_, annotator=person, now=now, lease=lease, places=places)
         return Response(shapes.NextSerializer({"queue": queue, "item": _work(lease) if lease else None}).data)
 
 
@@ -158,7 +157,11 @@ class _OfLease(APIView):
     """What is done with a lease of one's own."""
 
     def lease(self, request: Request, uid: str) -> Assignment:
-        return assignment_for(_person(request), _uid(uid))
+        person = _person(request)
+        mine = Assignment.objects.select_related("item__round").filter(annotator=person)
+        found = object_for(person, mine, may_know=can_sit_exam, may_do=can_annotate, uid=_uid(uid))
+        found.annotator = person
+        return found
 
 
 class AssignmentSubmit(_OfLease):

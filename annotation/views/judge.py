@@ -16,8 +16,9 @@ from django.views.decorators.http import require_GET, require_POST
 from pydantic import Field
 
 from annotation.models import Assignment, Judgement, Round
-from annotation.selectors import assignment_for, judgement_for, round_for
+from annotation.selectors import judgement_for
 from annotation.selectors.quality import headphones_due, headphones_require
+from annotation.selectors.queue import lease_of
 from annotation.services import (
     assignment_extend,
     assignment_leave,
@@ -30,7 +31,7 @@ from annotation.services import (
 )
 from annotation.views.judge_words import judge_words
 from annotation.views.judging import feedback_context, queue_context, undo_until
-from eqstudio.access import can_annotate
+from eqstudio.access import can_annotate, can_sit_exam, object_for
 from eqstudio.errors import InvalidInput, NotFound
 from eqstudio.payload import Payload, payload_read
 from generation.media import clip_url
@@ -199,14 +200,12 @@ def judge_undo(request: HttpRequest, uid: str) -> JsonResponse:
 
 
 def _round(request: HttpRequest, uid: str) -> Round:
-    return round_for(request.user, uid, may_do=can_annotate)  # type: ignore[arg-type]
+    rounds = Round.objects.order_by()
+    return object_for(request.user, rounds, may_know=can_sit_exam, may_do=can_annotate, uid=uid)  # type: ignore[arg-type]
 
 
 def _lease(request: HttpRequest, round_: Round, uid: str) -> Assignment:
-    assignment = assignment_for(request.user, uid)  # type: ignore[arg-type]
-    if assignment.item.round_id != round_.pk:
-        raise NotFound(_("There is no such item in this round."))
-    return assignment
+    return lease_of(round=round_, annotator=request.user, uid=uid)  # type: ignore[arg-type]
 
 
 def _judgement(request: HttpRequest, round_: Round, uid: str) -> Judgement:

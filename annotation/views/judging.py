@@ -15,9 +15,10 @@ from annotation.domain.questions import Questions
 from annotation.models import Assignment, Judgement, Round
 from annotation.quality_words import place_words
 from annotation.selectors import queue_state
+from annotation.selectors.judgements import turns_of
 from annotation.selectors.quality import training_feedback
 from annotation.selectors.queue import participation_find
-from annotation.services import assignment_next
+from annotation.services.assignments import assignment_offer
 from annotation.services.judgements import answer_draft
 from annotation.views.judge_words import problem_choices, question_rows
 from eqstudio.benchmarks import Benchmark, benchmark_get
@@ -86,8 +87,8 @@ def scenario_lines(scenario: Mapping[str, Any]) -> list[str]:
 
 
 def lines_of(assignment: Assignment, dialogue: Dialogue) -> list[Line]:
-    """The turns of a dialogue in order, their renditions in the order of the lease. Two queries."""
-    turns = list(dialogue.turns.prefetch_related("variants__clip__renditions"))
+    """The turns of a dialogue in order, their renditions in the order of the lease. Three queries, or one for a new lease."""
+    turns = turns_of(dialogue=dialogue, renditions=True)
     roles = benchmark_get(dialogue.benchmark).review_form.graded_roles
     letters = letters_of(assignment.shown, [turn.position for turn in turns if turn.role in roles])
     holder = assignment.annotator.uid
@@ -137,8 +138,9 @@ def rubric_of(benchmark: Benchmark, category: str, language: str = "") -> list[d
 
 def examples_of(round_: Round, holder: User) -> list[dict[str, Any]]:
     """The worked examples of a round's guidelines: a clip, the grade it deserves, and why. Two queries."""
-    found = round_.examples.select_related("variant__clip", "variant__turn__dialogue").prefetch_related(
-        "variant__clip__renditions"
+    found = round_.examples.select_related("variant__clip", "variant__turn__dialogue").only(
+        *("uid", "round", "grade", "why", "variant__text", "variant__clip__uid", "variant__clip__duration"),
+        *("variant__clip__peaks", "variant__turn__dialogue__language"),
     )
     return [
         {
@@ -150,7 +152,7 @@ def examples_of(round_: Round, holder: User) -> list[dict[str, Any]]:
             "language": one.variant.turn.dialogue.language,
             "card": clip_card(clip=one.variant.clip, holder=holder.uid),
         }
-        for number, one in enumerate(found, start=1)
+        for number, one in enumerate(found.prefetch_related("variant__clip__renditions"), start=1)
         if one.variant.clip is not None
     ]
 
@@ -206,8 +208,8 @@ def _rubric_context(round_: Round, dialogue: Dialogue, reader: User) -> dict[str
 
 def queue_context(round_: Round, annotator: User, now: datetime) -> dict[str, Any]:
     """What a person sees in a round now: their item, or why there is none."""
-    assignment = assignment_next(round=round_, annotator=annotator, now=now)
-    queue = queue_state(round=round_, annotator=annotator, now=now, lease=assignment)
+    assignment, places = assignment_offer(round=round_, annotator=annotator, now=now)
+    queue = queue_state(round=round_, annotator=annotator, now=now, lease=assignment, places=places)
     context = {"round": round_, "queue": queue, "number": min(queue.done_by_me + 1, max(queue.total, 1))}
     if queue.kind in STOPPED:
         place = participation_find(round=round_, annotator=annotator)

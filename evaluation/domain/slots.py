@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
-from scipy import stats
+from scipy.special import ndtri
 
 from eqstudio.estimates import Estimate
 from evaluation.domain.resampling import Floats, Resampling, interval
@@ -76,9 +76,11 @@ def slots_of(
     """Every figure on slots; ``repeated`` says that one respondent answered the same questions more than once, which is what
     consistency is about. ``resampling`` with ``place`` (column of an item) gives d' and c their intervals.
     """
+    from scipy.stats import binomtest  # noqa: PLC0415 -- slow import, 48 MB
+
     firsts = sum(pick.slot == 0 for pick in picks)
     first = rate_estimate(firsts, len(picks)) if picks else Estimate.undefined(NOT_TWO)
-    p_first = float(stats.binomtest(firsts, len(picks)).pvalue) if picks else None
+    p_first = float(binomtest(firsts, len(picks)).pvalue) if picks else None
     dprime, criterion = _detection(picks, resampling, place or {})
     groups = _by_question(picks).values() if repeated else ()
     mixed = [group for group in groups if len(group) > 1 and len({pick.right_first for pick in group}) > 1]
@@ -129,8 +131,8 @@ def _detection(
         return Estimate(dprime, n=n), Estimate(criterion, n=n)
     table = _by_item(picks, place, resampling.items.shape[1])
     drawn = np.maximum(resampling.items @ table, 0)
-    hits = stats.norm.ppf((drawn[:, 0] + 0.5) / (drawn[:, 1] + 1))
-    alarms = stats.norm.ppf((drawn[:, 2] + 0.5) / (drawn[:, 3] + 1))
+    hits = ndtri((drawn[:, 0] + 0.5) / (drawn[:, 1] + 1))
+    alarms = ndtri((drawn[:, 2] + 0.5) / (drawn[:, 3] + 1))
     return (
         Estimate(dprime, *interval((hits - alarms) / math.sqrt(2)), n),
         Estimate(criterion, *interval(-(hits + alarms) / 2), n),

@@ -7,12 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
-from statsmodels.stats.contingency_tables import mcnemar
-from statsmodels.stats.multitest import multipletests
-from statsmodels.stats.proportion import proportion_confint
+from scipy.special import stdtrit
 
-from eqstudio.estimates import Estimate
+from eqstudio.estimates import Estimate, wilson
 
 Floats = npt.NDArray[np.float64]
 
@@ -28,8 +25,8 @@ def rate_estimate(successes: int, n: int) -> Estimate:
     """A share with its Wilson interval."""
     if n == 0:
         return Estimate.undefined("nothing was asked")
-    lo, hi = proportion_confint(successes, n, alpha=0.05, method="wilson")
-    return Estimate(successes / n, max(0.0, float(lo)), min(1.0, float(hi)), n)
+    lo, hi = wilson(successes, n)
+    return Estimate(successes / n, lo, hi, n)
 
 
 def mean_estimate(
@@ -58,7 +55,7 @@ def mean_estimate(
     if len(sums) < FEW_CLUSTERS:
         lo, hi = _bootstrap_mean(sums, counts, rng)
     else:
-        half = float(stats.t.ppf(0.975, len(sums) - 1)) * clustered_se(array, names)
+        half = float(stdtrit(len(sums) - 1, 0.975)) * clustered_se(array, names)
         lo, hi = mean - half, mean + half
     if bounds is not None:
         lo, hi = max(bounds[0], lo), min(bounds[1], hi)
@@ -132,11 +129,15 @@ def paired_compare(
 
 def mcnemar_exact(b: int, c: int) -> float:
     """Two-sided exact p of discordant counts ``b`` and ``c``."""
+    from statsmodels.stats.contingency_tables import mcnemar  # noqa: PLC0415 -- slow import: it brings pandas, 90 MB
+
     return float(min(1.0, mcnemar([[0, b], [c, 0]], exact=True).pvalue))
 
 
 def mcnemar_chi2(table: Sequence[Sequence[int]]) -> float:
     """The uncorrected statistic of a 2 x 2 table of paired answers."""
+    from statsmodels.stats.contingency_tables import mcnemar  # noqa: PLC0415 -- slow import: it brings pandas, 90 MB
+
     return float(mcnemar(table, exact=False, correction=False).statistic)
 
 
@@ -160,6 +161,8 @@ def sign_flip_p(sums: Floats, *, rng: np.random.Generator) -> float:
 
 def adjusted(p_values: Sequence[float], *, method: str = "holm") -> list[float]:
     """Adjusted p-values of one family: ``holm`` for claims, ``fdr_bh`` for looking around."""
+    from statsmodels.stats.multitest import multipletests  # noqa: PLC0415 -- slow import: it brings pandas, 90 MB
+
     if not p_values:
         return []
     return [float(p) for p in multipletests(list(p_values), method=method)[1]]
