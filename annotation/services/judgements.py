@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import transaction
 from django.db.models import Min
@@ -12,9 +12,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from annotation.domain.gate import FASTEST, heard_possible
+from annotation.domain.questions import OFF, Questions
 from annotation.models import Assignment, Flag, Grade, Judgement, Kind, Round, RoundItem
 from annotation.selectors.comparison import comparisons
-from annotation.services.answers import Answer, answer_check
+from annotation.services.answers import COMMENT_LIMIT, Answer, answer_check
 from annotation.services.assignments import lease_late, participation_counted
 from annotation.services.items import item_close, item_reopen
 from annotation.services.participations import judgement_checked, participation_get
@@ -25,6 +26,19 @@ State = Assignment.State
 KEY_LENGTH = 64
 IMPOSSIBLE = "impossible_listening"
 _TRAINED = gettext_lazy("This was training, and its answer was shown, so it stays as it is.")
+_ELSEWHERE = gettext_lazy(
+    "You have judged this item already, in another tab perhaps: what you said there stands. Change it under My judgements."
+)
+
+
+class _Said(NamedTuple):
+    """What is sent, as it is sent; ``grades`` by variant uid."""
+
+    verdict: str
+    grades: Mapping[str, int]
+    reasons: Sequence[str]
+    comment: str
+    answers: Mapping[str, Any]
 
 
 @transaction.atomic
@@ -43,7 +57,8 @@ def grade_submit(
 ) -> Judgement:
     """Store one person's judgement of one item and close the item when enough are in.
 
-    A replay with the same ``client_key`` returns the row that is there. The listening gate is computed here from the
+    A replay with the same ``client_key`` returns the row that is there; one that says something else is a Conflict (two
+    tabs share the key that comes with the draft). The listening gate is computed here from the
     played intervals (InvalidInput, field ``heard``); a keep needs a grade for every graded variant, a reject a reason, and
     what the round asks besides (``domain.questions``) an answer. More sound than the lease has lasted for is flagged.
 
@@ -54,7 +69,7 @@ def grade_submit(
     Inserts Judgement and Grades, updates the Assignment, writes one Event, may move the dialogue (``item_close``).
     """
     item = _item_locked(assignment.item_id, client_key)
-    replayed = _replayed(assignment, client_key)
+    replayed = _replayed(assignment, client_key, item, _Said(verdict, grades, reasons, comment, answers or {}))
     if replayed is not None:
         return replayed
     answer = answer_check(
@@ -99,11 +114,27 @@ def _counts(assignment: Assignment) -> bool:
     return assignment.kind == Kind.WORK and assignment.state == State.SUBMITTED
 
 
-def _replayed(assignment: Assignment, client_key: str) -> Judgement | None:
+def _replayed(assignment: Assignment, client_key: str, item: RoundItem, said: _Said) -> Judgement | None:
+    """The row that this key stored before; Conflict when it is of another item or says something else."""
     found = Judgement.objects.filter(annotator_id=assignment.annotator_id, client_key=client_key).first()
-    if found is not None and found.item_id != assignment.item_id:
+    if found is None:
+        return None
+    if found.item_id != assignment.item_id:
         raise Conflict(_("This key was used for another item; nothing was stored twice."), field="client_key")
+    if not _says(found, said, comments=Questions.from_dict(item.round.questions).comment != OFF):
+        raise Conflict(str(_ELSEWHERE), field="client_key")
     return found
+
+
+def _says(stored: Judgement, said: _Said, *, comments: bool) -> bool:
+    """Whether a row says what is said now, read as ``answer_check`` reads it. One query."""
+    return (
+        stored.verdict == said.verdict
+        and dict(stored.grades.values_list("variant__uid", "value")) == dict(said.grades)
+        and (stored.verdict != Judgement.Verdict.REJECT or set(stored.reasons) == set(said.reasons))
+        and (not comments or stored.comment == str(said.comment).strip()[:COMMENT_LIMIT])
+        and all(said.answers.get(name) == value for name, value in stored.answers.items())
+    )
 
 
 def _lease_take(assignment: Assignment, now: datetime) -> bool:
@@ -113,7 +144,7 @@ def _lease_take(assignment: Assignment, now: datetime) -> bool:
     in_time = assignment.state == State.ACTIVE and assignment.lease_until > now
     if not row.filter(state=State.ACTIVE).update(state=State.SUBMITTED, ended_at=now):
         if assignment.state in (State.SUBMITTED, State.LATE):
-            raise Conflict(_("You have judged this item already. Take that judgement back first to change it."))
+            raise Conflict(str(_ELSEWHERE), field="client_key")
         lease_late(assignment=assignment, now=now)
     assignment.refresh_from_db(fields=["state", "slot", "ended_at"])
     return not in_time
@@ -189,7 +220,7 @@ def judgement_revise(
     """
     item = _item_locked(judgement.item_id, client_key)
     lease = Assignment.objects.select_related("annotator").get(pk=judgement.assignment_id)
-    replayed = _replayed(lease, client_key)
+    replayed = _replayed(lease, client_key, item, _Said(verdict, grades, reasons, comment, answers or {}))
     if replayed is not None:
         return replayed
     refused = revision_refused(judgement=judgement, item=item, now=now)
