@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from annotation.models import Assignment, Judgement, RoundItem
 from annotation.selectors import live_judgements, required_clips
-from annotation.services import assignment_next, assignments_expire, grade_submit, item_adjudicate, judgement_retract
+from annotation.services import assignment_next, assignments_expire, item_adjudicate, judgement_retract
 from eqstudio.benchmarks import benchmark_get
 from eqstudio.errors import Conflict, InvalidInput
 from tests.annotation.factories import heard_whole, judged_round, lease, round_with, split_of, submit

@@ -4,8 +4,10 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import timezone
 
 from annotation.models import Judgement
+from annotation.selectors.queue import queue_state
 from tests.annotation.factories import round_with, submit
 from tests.annotation.judging import JSON, change, lease_of, lease_of_other, post
 
@@ -54,6 +56,18 @@ def test_history_takes_back_and_opens_the_item_again(as_alice, alice, round_):
 
     assert answer["Location"] == reverse("judge", args=[round_.uid])
     assert Judgement.objects.filter(retracted=True).count() == 1
+
+
+def test_a_judgement_taken_back_is_not_counted_as_done_today(as_alice, alice, round_):
+    submit(lease_of(alice, round_))
+    second = submit(lease_of(alice, round_))
+
+    as_alice.post(reverse("judgement_take_back", args=[second.uid]))
+    lease = lease_of(alice, round_)
+
+    assert queue_state(round=round_, annotator=alice, now=timezone.now(), lease=lease).today == 1
+    submit(lease, client_key="once more")
+    assert queue_state(round=round_, annotator=alice, now=timezone.now()).today == 2
 
 
 def test_a_judgement_is_opened_again_and_changed(as_alice, alice, round_):
