@@ -8,6 +8,8 @@ from django.utils import timezone
 
 from annotation.models import Judgement
 from annotation.selectors.queue import queue_state
+from annotation.views.history import history_rows, judgements_of
+from generation.models import Dialogue, Variant
 from tests.annotation.factories import round_with, submit
 from tests.annotation.judging import JSON, change, lease_of, lease_of_other, post
 
@@ -56,6 +58,34 @@ def test_history_takes_back_and_opens_the_item_again(as_alice, alice, round_):
 
     assert answer["Location"] == reverse("judge", args=[round_.uid])
     assert Judgement.objects.filter(retracted=True).count() == 1
+
+
+@pytest.mark.parametrize(
+    ("scenario", "transcript", "told"),
+    [
+        ({"title": "The missed train", "context": "A station."}, False, "The missed train"),
+        ({}, True, "first words"),
+        ({}, False, ""),
+    ],
+)
+def test_history_tells_which_dialogue_it_was(alice, scenario, transcript, told):
+    made = round_with(show_transcript=transcript)
+    judgement = submit(lease_of(alice, made))
+    dialogue = judgement.item.dialogue
+    Dialogue.objects.filter(pk=dialogue.pk).update(scenario=scenario)
+    Variant.objects.filter(turn=dialogue.turns.first()).update(text="first words")
+
+    (row,) = history_rows(judgements_of(alice), now=timezone.now())
+
+    assert row.about == told
+
+
+def test_a_long_comment_is_folded(as_alice, alice, round_):
+    submit(lease_of(alice, round_), comment="long " * 200)
+
+    html = as_alice.get(reverse("my_judgements")).content.decode()
+
+    assert html.index("<summary>long long") < html.index("long " * 199)
 
 
 def test_a_judgement_taken_back_is_not_counted_as_done_today(as_alice, alice, round_):
@@ -112,7 +142,7 @@ def test_history_is_narrowed_by_what_became_of_it(as_alice, alice, query, rows):
 
     html = as_alice.get(reverse("my_judgements") + query).content.decode()
 
-    assert html.count('<td class="nowrap"><time') == rows
+    assert html.count('class="nowrap"><time') == rows
 
 
 def test_history_shows_how_others_judged_once_the_item_is_closed(as_alice, alice):
