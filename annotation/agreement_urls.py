@@ -17,6 +17,7 @@ urlpatterns = [
     path("rounds/<str:uid>/items/", round_items.round_items, name="round_items"),
     path("rounds/<str:uid>/import/", round_files.round_import, name="round_import"),
     path("rounds/<str:uid>/import/preview/", round_files.round_import_preview, name="round_import_preview"),
+    path("rounds/<str:uid>/import/withdraw/", round_files.round_import_withdraw, name="round_import_withdraw"),
     path("rounds/<str:uid>/machines/", round_agreement.round_machines, name="round_machines"),
     path("disputes/", adjudicate.disputes, name="disputes"),
     path("items/<str:uid>/", adjudicate.adjudicate, name="adjudicate"),

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from annotation.domain.prevalence import Prevalence
-from annotation.selectors.dimensions import GRADE, IMPORTED, UNKNOWN, VERDICT, Dimension
+from annotation.selectors.dimensions import GRADE, IMPORTED, OWN, UNKNOWN, VERDICT, Dimension
 from eqstudio.estimates import Estimate
 from generation.words import category_label
 
@@ -40,6 +40,8 @@ QUESTIONS: dict[str, Any] = {
     GRADE: gettext_lazy("grades 1 to 4"),
     VERDICT: gettext_lazy("keep or reject"),
     IMPORTED: gettext_lazy("imported ratings"),
+    OWN[GRADE][0]: gettext_lazy("grades 1 to 4, imported"),
+    OWN[VERDICT][0]: gettext_lazy("keep or reject, imported"),
 }
 GROUPINGS: dict[str, Any] = {
     "": gettext_lazy("nothing: the whole round"),
@@ -86,7 +88,7 @@ def group_label(by: str, label: str, dimension: Dimension | None = None) -> str:
 
 def value_label(question: str, value: Any) -> str:
     """A verdict or a grade, in words."""
-    return {"keep": _("keep"), "reject": _("reject")}.get(str(value), str(value)) if question == VERDICT else str(value)
+    return {"keep": _("keep"), "reject": _("reject")}.get(str(value), str(value)) if VERDICT in question else str(value)
 
 
 def prevalence_sentence(question: str, found: Prevalence, estimates: Mapping[str, Estimate]) -> str:

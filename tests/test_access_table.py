@@ -128,6 +128,7 @@ TABLE = {
     "round_items": get(CURATE, "round"),
     "round_import": get(CURATE, "round"),
     "round_import_preview": post(CURATE, "round"),
+    "round_import_withdraw": post({**CURATE, "researcher": 404, "admin": 404}, "round"),
     "round_machines": post(CURATE, "round"),
     "disputes": get(CURATE),
     "round_fill": post(CURATE, "round"),

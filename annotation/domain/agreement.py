@@ -1,7 +1,7 @@
 """Agreement: the one function behind every page, API answer and command.
 
 From a long table of ratings to Estimates. An interval is the percentile interval of an item bootstrap (of a cluster
-bootstrap when clusters are given); ``n`` is the number of items with at least two ratings. What cannot be said is undefined
+bootstrap when clusters are given; with a single cluster there is nothing to draw and no interval); ``n`` is the number of items with at least two ratings. What cannot be said is undefined
 with its reason, never 0 or 1.
 """
 
@@ -165,6 +165,8 @@ class _Work:
         self.size = int((self.people >= co.PAIR).sum())
         self.all_counts = counts
         self.varies = (counts[self.people >= co.PAIR].sum(axis=0) > 0).sum() > 1
+        paired = None if clusters is None else clusters[self.people >= co.PAIR]
+        self.one_cluster = paired is not None and len(paired) > 0 and bool((paired == paired[0]).all())
         self._draws = partial(_Draws, clusters=clusters, replicates=replicates, seed=seed)
 
     @cached_property
@@ -260,7 +262,7 @@ class _Work:
         value = float(statistic(draws.found.occurs[None, :])[0]) if point is None else point
         if not np.isfinite(value):
             return Estimate.undefined(NO_VARIATION, n=size)
-        if size < co.PAIR:
+        if size < co.PAIR or self.one_cluster:
             return Estimate(value=value, n=size)
         return estimate(value, draws.values(statistic, at_most=at_most), n=size)
 

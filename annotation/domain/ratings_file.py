@@ -12,8 +12,9 @@ import gzip
 import io
 import json
 import math
+import unicodedata
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import Any, NamedTuple
 
@@ -67,6 +68,8 @@ def ratings_read(data: bytes, *, name: str, encoding: str = "") -> Iterator[Row 
             yield Refusal(number, cells)
             continue
         row = Row(number=number, **cells)
+        if not row.value.isascii() and _number(row.value):
+            row = row._replace(value=unicodedata.normalize("NFKC", row.value))
         reason = _wrong(row)
         yield Refusal(number, reason) if reason else row
 
@@ -233,6 +236,24 @@ def without_duplicates(rows: Iterable[Row | Refusal], rule: str) -> tuple[list[R
             kept[row.key] = [*there, row] if rule == "mean" else [row]
     found = [_mean(some) if rule == "mean" else some[0] for some in kept.values() if some]
     return found, refused, dropped
+
+
+def on_scales(rows: Iterable[Row | Refusal], scales: Mapping[str, Sequence[str | int]]) -> Iterator[Row | Refusal]:
+    """The rows, those of a dimension in ``scales`` with their value as the scale writes it, refused where it is not on it."""
+    for row in rows:
+        scale = scales.get(row.dimension) if isinstance(row, Row) else None
+        if scale is None or isinstance(row, Refusal):
+            yield row
+            continue
+        found = _placed(row.value, scale)
+        known = ", ".join(map(str, scale))
+        wrong = f"value {row.value[:40]!r} is not on the scale of {row.dimension}; expected one of {known}"
+        yield Refusal(row.number, wrong) if found is None else row._replace(value=found)
+
+
+def _placed(value: str, scale: Sequence[str | int]) -> str | None:
+    number = float(value) if _number(value) else None
+    return next((str(one) for one in scale if value.casefold() == str(one) or one == number), None)
 
 
 def clash(there: str, row: Row) -> str:

@@ -15,7 +15,9 @@ from annotation.models.judgements import (
     AudioProblem,
     Grade,
     ImportedRating,
+    ImportWithdrawal,
     Judgement,
+    RatingsImport,
     Standing,
 )
 from annotation.models.quality import Flag, GoldAnswer, HeadphoneCheck
@@ -34,11 +36,13 @@ __all__ = [
     "Grade",
     "GuidelineExample",
     "HeadphoneCheck",
+    "ImportWithdrawal",
     "ImportedRating",
     "Judgement",
     "Kind",
     "MachineRater",
     "Participation",
+    "RatingsImport",
     "Release",
     "Round",
     "RoundItem",

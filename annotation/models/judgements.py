@@ -114,9 +114,42 @@ class AudioProblem(AppendOnly):
         return self.uid
 
 
-class ImportedRating(AppendOnly):
-    """A judgement made elsewhere, by names that are not ours."""
+class RatingsImport(AppendOnly):
+    """One file of judgements made elsewhere, as it was taken in."""
 
+    uid = models.CharField(max_length=16, unique=True, default=uid, editable=False)
+    round = models.ForeignKey(Round, on_delete=models.CASCADE, related_name="ratings_imports")
+    name = models.CharField(max_length=255, blank=True)
+    imported_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    created = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        app_label = "annotation"
+        ordering: ClassVar = ["-pk"]
+
+    def __str__(self) -> str:
+        return self.name or self.uid
+
+
+class ImportWithdrawal(AppendOnly):
+    """Says that an import was wrong: its ratings stay as facts and enter no figure."""
+
+    source = models.OneToOneField(RatingsImport, on_delete=models.CASCADE, related_name="withdrawal")
+    reason = models.TextField()
+    withdrawn_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    created = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        app_label = "annotation"
+
+    def __str__(self) -> str:
+        return str(self.source_id)
+
+
+class ImportedRating(AppendOnly):
+    """A judgement made elsewhere, by names that are not ours. Those of a withdrawn import do not count."""
+
+    source = models.ForeignKey(RatingsImport, null=True, on_delete=models.CASCADE, related_name="ratings")
     round = models.ForeignKey(Round, on_delete=models.CASCADE, related_name="imported_ratings")
     item = models.CharField(max_length=200)
     rater = models.CharField(max_length=200)
@@ -128,7 +161,7 @@ class ImportedRating(AppendOnly):
     class Meta:
         app_label = "annotation"
         constraints: ClassVar = [
-            models.UniqueConstraint(fields=["round", "item", "rater", "dimension"], name="imported_rating_once")
+            models.UniqueConstraint(fields=["source", "item", "rater", "dimension"], name="imported_rating_once")
         ]
 
     def __str__(self) -> str:

@@ -16,6 +16,7 @@ from annotation.domain.ratings import MISSING, Coded
 from annotation.models import Round, RoundItem
 from annotation.selectors.coded import round_arrays
 from annotation.selectors.dimensions import GRADE, UNKNOWN, VERDICT, Dimension, round_dimensions
+from annotation.selectors.imported import imported_stamp
 from eqstudio.errors import UnknownAlias
 
 __all__ = ["BY", "GRADE", "VERDICT", "Dimension", "agreement_groups", "disputed_items", "round_agreement"]
@@ -48,7 +49,7 @@ def round_agreement(
     and ``kind``. Figures are kept for as long as nothing changes.
     """
     arrays = round_arrays(round=round)
-    imported = tuple(round.imported_ratings.order_by("-pk").values_list("pk", flat=True)[:1])
+    imported = imported_stamp(round=round)
     marked = tuple(round.machine_raters.order_by("pk").values_list("pk", flat=True))
     key = ("agreement", by, tuple(names), outcome, imported, marked)
     if outcome or key not in arrays.results:

@@ -15,12 +15,20 @@ from annotation.domain.bootstrap import Ints
 from annotation.domain.ratings import Coded, Value, coded_arrays, on_scale
 from annotation.models import MachineRater, Round, RoundItem
 from annotation.selectors.coded import VERDICTS, Arrays, round_arrays
+from annotation.selectors.imported import imported_ratings
 from eqstudio.models import User
 from generation.models import Dialogue
 
 VERDICT, GRADE, IMPORTED = "verdict", "grade", "rating"
 GRADES = (1, 2, 3, 4)
 UNKNOWN = "unknown"
+OWN: dict[str, tuple[str, tuple[Value, ...], str]] = {
+    GRADE: ("imported grade", GRADES, "ordinal"),
+    VERDICT: ("imported verdict", VERDICTS, "nominal"),
+}
+"""What the studio asks itself, and as which question, on which scale and level the like from elsewhere is counted: apart, for
+a round's own export brings back the same people under other names.
+"""
 _CHUNK = 20_000
 Bools = NDArray[np.bool_]
 
@@ -148,7 +156,7 @@ def _days(at: Ints) -> Ints:
 
 def _imported(round_: Round) -> list[Dimension]:
     columns = ("item", "rater", "value", "dimension", "level")
-    rows = list(round_.imported_ratings.order_by("pk").values_list(*columns).iterator(chunk_size=_CHUNK))
+    rows = list(imported_ratings(round=round_).order_by("pk").values_list(*columns).iterator(chunk_size=_CHUNK))
     if not rows:
         return []
     machines = set(MachineRater.objects.filter(round=round_).values_list("name", flat=True))
@@ -156,22 +164,46 @@ def _imported(round_: Round) -> list[Dimension]:
     parts: dict[str, list[tuple[str, ...]]] = {}
     for row in rows:
         parts.setdefault(row[3], []).append(row)
-    return [_imported_part(name, part, machines, known) for name, part in parts.items()]
+    return [
+        _imported_part(
+            *_question(name, part, own=round_.corpus_id is not None), rows=part, machines=machines, known=known
+        )
+        for name, part in parts.items()
+    ]
+
+
+def _question(name: str, rows: list[tuple[str, ...]], *, own: bool) -> tuple[str, str, Ints, tuple[Value, ...]]:
+    """Name, level, values and scale of an imported question. Where a round asks the like itself (``own``) it is the scale
+    of that, unless a mean or an older import lies off it.
+    """
+    told = next((row[4] for row in reversed(rows) if row[4]), "")
+    values = [row[2] for row in rows]
+    if not own or name not in OWN:
+        return name or IMPORTED, told, *on_scale(values)
+    called, scale, level = OWN[name]
+    words = {str(one) for one in scale}
+    return called, told or level, *on_scale(values, scale if words.issuperset(values) else None)
 
 
 def _imported_part(
-    name: str, rows: list[tuple[str, ...]], machines: set[str], known: dict[str, tuple[str, str, str]]
+    name: str,
+    level: str,
+    value: Ints,
+    domain: tuple[Value, ...],
+    *,
+    rows: list[tuple[str, ...]],
+    machines: set[str],
+    known: dict[str, tuple[str, str, str]],
 ) -> Dimension:
     item, items = _codes(row[0] for row in rows)
     rater, raters = _codes(row[1] for row in rows)
-    value, domain = on_scale([row[2] for row in rows])
     about = [known.get(one, (UNKNOWN, UNKNOWN, "")) for one in items]
     category, categories = _codes(one[0] for one in about)
     language, languages = _codes(one[1] for one in about)
     return Dimension(
-        name or IMPORTED,
+        name,
         domain,
-        next((row[4] for row in reversed(rows) if row[4]), ""),
+        level,
         item=item,
         rater=rater,
         value=value,

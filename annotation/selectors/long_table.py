@@ -9,8 +9,9 @@ from typing import Any
 
 from django.db.models import Prefetch
 
-from annotation.models import Grade, ImportedRating, Round
+from annotation.models import Grade, Round
 from annotation.selectors.dimensions import GRADE, VERDICT
+from annotation.selectors.imported import imported_ratings
 from annotation.selectors.judgements import live_judgements
 
 HEAD = (
@@ -41,7 +42,7 @@ def long_table(*, round: Round) -> Iterator[tuple[Any, ...]]:  # noqa: A002
     """
     yield from _judged(round)
     machines = set(round.machine_raters.values_list("name", flat=True))
-    rows = ImportedRating.objects.filter(round=round).order_by("pk")
+    rows = imported_ratings(round=round).order_by("pk")
     columns = ("item", "rater", "value", "dimension", "level")
     for item, rater, value, dimension, level in rows.values_list(*columns).iterator(chunk_size=_CHUNK):
         yield (item, rater, value, dimension, level, int(rater in machines), "", "", "", "", "")

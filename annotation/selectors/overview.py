@@ -15,13 +15,13 @@ from annotation.models import Assignment, AudioProblem, Judgement, Round
 from annotation.selectors.agreement import day_label, latest_day, week_label, week_of
 from annotation.selectors.coded import Arrays
 from annotation.selectors.dimensions import Dimension
+from annotation.selectors.imported import imported_ratings
 from annotation.selectors.judgements import live_judgements
 
 POINTS = 60
 DAYS = 42
 """A round of up to six weeks is drawn by day, a longer one by week."""
 PROBLEMS_SHOWN = 8
-_REPLICATES = 400
 
 
 def reasons_for_rejection(*, round: Round, arrays: Arrays) -> list[tuple[str, int]]:  # noqa: A002
@@ -49,7 +49,7 @@ def unjudgeable(*, round: Round) -> QuerySet[Assignment]:  # noqa: A002
 
 def imported_raters(*, round: Round) -> list[tuple[str, int]]:  # noqa: A002
     """Raters of imported judgements and how many they gave."""
-    found = round.imported_ratings.order_by().values_list("rater").annotate(n=Count("pk"))
+    found = imported_ratings(round=round).order_by().values_list("rater").annotate(n=Count("pk"))
     return sorted(found)
 
 
@@ -67,6 +67,6 @@ def over_time(dimension: Dimension, name: str) -> list[dict[str, Any]]:
     points = []
     for step in steps.tolist():
         table, clusters = people.where(at <= step).table()
-        found = agreement_of(table, level=people.level, clusters=clusters, names=[name], replicates=_REPLICATES)
+        found = agreement_of(table, level=people.level, clusters=clusters, names=[name])
         points.append({"label": label(step), "day": step, "estimate": found.estimates[name], "items": found.items})
     return points

@@ -11,8 +11,6 @@ from annotation.selectors.agreement import parts
 from annotation.selectors.dimensions import Dimension
 from eqstudio.estimates import Estimate
 
-_REPLICATES = 400
-
 
 class Cell(NamedTuple):
     """``shared`` items both rated, ``differ`` of them with different values."""
@@ -31,9 +29,7 @@ def pair_cells(
     names = sorted(((code, dimension.raters[code]) for code in busiest), key=lambda pair: pair[1])
     cells: dict[tuple[int, int], Cell] = {}
     for part in parts(dimension.where(np.isin(dimension.rater, busiest)), "pair"):
-        found = agreement_of(
-            part.table, level=dimension.level, clusters=part.clusters, names=[name], replicates=_REPLICATES
-        )
+        found = agreement_of(part.table, level=dimension.level, clusters=part.clusters, names=[name])
         differ = int((part.table.matrix[:, 0] != part.table.matrix[:, 1]).sum())
         cell = Cell(found.estimates[name], len(part.table.items), differ)
         cells[part.key[0], part.key[1]] = cells[part.key[1], part.key[0]] = cell

@@ -108,8 +108,17 @@ def queue_state(
         evidence=told.evidence,
         done_by_me=stand.answered,
         total=max(round.items_total, stand.answered),
-        today=sum(place.day_done for place in known if place.day == today),
+        today=max(0, sum(place.day_done for place in known if place.day == today) - _taken_back(lease, now)),
     )
+
+
+def _taken_back(lease: Assignment | None, now: datetime) -> int:
+    """1 when the lease in hand was answered today and the answer taken back: it stays counted in the person's place, so
+    that it is not counted twice. No query for a lease on which nothing has been filled in.
+    """
+    if lease is None or not lease.draft or lease.kind == Kind.TRAINING:
+        return 0
+    return int(lease.judgements.filter(created__gte=_midnight_after(now) - timedelta(days=1)).exists())
 
 
 def obstacle_of(

@@ -23,7 +23,7 @@ from annotation.services.export_jobs import (
 from annotation.services.exports import split_export
 from annotation.services.guidelines import example_add, example_remove
 from annotation.services.hub_push import export_push
-from annotation.services.imports import machine_raters_set, ratings_import, ratings_preview
+from annotation.services.imports import import_withdraw, machine_raters_set, ratings_import, ratings_preview
 from annotation.services.items import (
     item_adjudicate,
     item_ask_more,
@@ -70,6 +70,7 @@ __all__ = [
     "exports_due",
     "gate_waive",
     "grade_submit",
+    "import_withdraw",
     "item_adjudicate",
     "item_ask_more",
     "item_close",

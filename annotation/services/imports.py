@@ -9,14 +9,18 @@ from typing import Any
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from annotation.domain.ratings_file import Refusal, Row, clash, ratings_read, without_duplicates
-from annotation.models import ImportedRating, MachineRater, Round
+from annotation.domain.ratings_file import Refusal, Row, clash, on_scales, ratings_read, without_duplicates
+from annotation.models import ImportedRating, ImportWithdrawal, MachineRater, RatingsImport, Round
+from annotation.selectors.dimensions import OWN
+from annotation.selectors.imported import imported_ratings, items_elsewhere
 from annotation.services.rounds import round_create
-from eqstudio.errors import InvalidInput
+from eqstudio.errors import Conflict, InvalidInput
 from eqstudio.events import event_record
 from eqstudio.models import User
 
 _BATCH = 2_000
+_ROWS_TOLD = 20
+SCALES = {name: scale for name, (_called, scale, _level) in OWN.items()}
 
 
 @transaction.atomic
@@ -36,17 +40,17 @@ def ratings_import(
     CSV, TSV or JSON lines, also gzipped; UTF-8 or UTF-16 by its byte order mark, else in ``encoding``. Makes the round,
     without a corpus, when there is none. A row that is there already is skipped; one that is wrong, or that says otherwise
     than what is stored, is refused with its number and the reason, and the others are kept. ``duplicates`` inside the file
-    go by a rule: error, first, last or mean. ``machines`` names raters that are no people. InvalidInput when the file as a
-    whole cannot be read; then nothing is stored. Writes one Event.
+    go by a rule: error, first, last or mean. ``machines`` names raters that are no people. Verdicts and grades in a round
+    that asks for them have to be on its scale; ``elsewhere`` counts the items that are none of that round, with the first
+    rows; they are kept. InvalidInput when the file as a whole cannot be read; then nothing is stored. Writes one Event.
     """
     told = path.name if path is not None else name
-    rows, refused, dropped = _read(path, data, told, encoding, duplicates)
-    target = Round.objects.filter(name=round).first() or round_create(name=round, corpus=None, actor=actor)
+    found = Round.objects.select_for_update(no_key=True).filter(name=round).first()
+    sent = (data or b"") if path is None else _bytes(path)
+    rows, refused, dropped = _read(sent, told, encoding, duplicates, found)
+    target = found or round_create(name=round, corpus=None, actor=actor)
     new, clashes, known = _against_stored(target, rows, duplicates)
-    ImportedRating.objects.bulk_create(
-        (ImportedRating(round=target, **{k: v for k, v in row._asdict().items() if k != "number"}) for row in new),
-        batch_size=_BATCH,
-    )
+    _store(target, new, told, actor)
     for machine in machines:
         MachineRater.objects.get_or_create(round=target, name=machine, defaults={"marked_by": actor})
     wrong = sorted([*refused, *clashes])
@@ -59,6 +63,7 @@ def ratings_import(
         "round": target.name,
         "created": len(new),
         "skipped": skipped,
+        "elsewhere": _elsewhere(found, new),
         "refused": [{"path": where, "row": number, "reason": reason} for number, reason in wrong],
     }
 
@@ -72,12 +77,13 @@ def ratings_preview(
     duplicates: str = "error",
 ) -> dict[str, Any]:
     """What ``ratings_import`` would do with a file, without doing it: counts, the first rows, and what is refused."""
-    rows, refused, dropped = _read(None, data, name, encoding, duplicates)
+    rows, refused, dropped = _read(data, name, encoding, duplicates, round)
     new, clashes, known = _against_stored(round, rows, duplicates)
     return {
         "created": len(new),
         "skipped": dropped + known,
         "refused": sorted([*refused, *clashes]),
+        "elsewhere": _elsewhere(round, new),
         "rows": new,
         "items": len({row.item for row in new}),
         "raters": sorted({row.rater for row in new}),
@@ -85,18 +91,45 @@ def ratings_preview(
     }
 
 
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError as error:
+        raise InvalidInput(_("There is no file %(path)s.") % {"path": path}, field="csv") from error
+    except OSError as error:
+        told = _("%(path)s cannot be read: %(error)s.") % {"path": path.name, "error": error.strerror}
+        raise InvalidInput(told, field="csv") from error
+
+
 def _read(
-    path: Path | None, data: bytes | None, name: str, encoding: str, duplicates: str
+    data: bytes, name: str, encoding: str, duplicates: str, round_: Round | None
 ) -> tuple[list[Row], list[Refusal], int]:
-    if path is not None:
-        try:
-            data = path.read_bytes()
-        except FileNotFoundError as error:
-            raise InvalidInput(_("There is no file %(path)s.") % {"path": path}, field="csv") from error
-        except OSError as error:
-            told = _("%(path)s cannot be read: %(error)s.") % {"path": path.name, "error": error.strerror}
-            raise InvalidInput(told, field="csv") from error
-    return without_duplicates(ratings_read(data or b"", name=name, encoding=encoding), duplicates)
+    rows = ratings_read(data, name=name, encoding=encoding)
+    return without_duplicates(on_scales(rows, SCALES) if _asks(round_) else rows, duplicates)
+
+
+def _asks(round_: Round | None) -> bool:
+    """Whether a round asks people itself; one that only holds ratings from elsewhere knows no scale and no items."""
+    return round_ is not None and round_.corpus_id is not None
+
+
+def _elsewhere(round_: Round | None, rows: list[Row]) -> dict[str, Any]:
+    """How many items of these rows the round does not have, and the numbers of the first rows of such."""
+    if round_ is None or not _asks(round_):
+        return {"items": 0, "rows": []}
+    unknown = items_elsewhere(round=round_, items={row.item for row in rows})
+    return {"items": len(unknown), "rows": [row.number for row in rows if row.item in unknown][:_ROWS_TOLD]}
+
+
+def _store(round_: Round, rows: list[Row], name: str, actor: User | None) -> None:
+    if not rows:
+        return
+    source = RatingsImport.objects.create(round=round_, name=name[:255], imported_by=actor)
+    made = (
+        ImportedRating(round=round_, source=source, **{k: v for k, v in row._asdict().items() if k != "number"})
+        for row in rows
+    )
+    ImportedRating.objects.bulk_create(made, batch_size=_BATCH)
 
 
 def _against_stored(round_: Round, rows: list[Row], duplicates: str) -> tuple[list[Row], list[Refusal], int]:
@@ -104,12 +137,28 @@ def _against_stored(round_: Round, rows: list[Row], duplicates: str) -> tuple[li
     columns = ("item", "rater", "dimension", "value")
     there = {
         (item, rater, dimension): value
-        for item, rater, dimension, value in round_.imported_ratings.values_list(*columns)
+        for item, rater, dimension, value in imported_ratings(round=round_).values_list(*columns)
     }
     new = [row for row in rows if row.key not in there]
     known = [row for row in rows if row.key in there]
     clashes = [] if duplicates == "first" else [row for row in known if there[row.key] != row.value]
     return new, [Refusal(row.number, clash(there[row.key], row)) for row in clashes], len(known) - len(clashes)
+
+
+@transaction.atomic
+def import_withdraw(*, source: RatingsImport, reason: str, actor: User) -> ImportWithdrawal:
+    """Take an import out again: its ratings stay stored and enter no figure from now on. Writes one Event.
+
+    InvalidInput without a reason, Conflict when it was taken out already.
+    """
+    if not reason.strip():
+        raise InvalidInput(_("Say why this import is taken out."), field="reason")
+    RatingsImport.objects.select_for_update().get(pk=source.pk)
+    if ImportWithdrawal.objects.filter(source=source).exists():
+        raise Conflict(_("This import was taken out already."))
+    made = ImportWithdrawal.objects.create(source=source, reason=reason.strip(), withdrawn_by=actor)
+    event_record(actor=actor, verb="withdrew ratings", entity=source.round, source=source.uid, reason=made.reason)
+    return made
 
 
 @transaction.atomic
@@ -119,7 +168,7 @@ def machine_raters_set(*, round: Round, names: Iterable[str], actor: User) -> li
     InvalidInput for a name that has rated nothing in the round.
     """
     wanted = sorted(set(names))
-    known = set(round.imported_ratings.filter(rater__in=wanted).values_list("rater", flat=True))
+    known = set(imported_ratings(round=round).filter(rater__in=wanted).values_list("rater", flat=True))
     unknown = [name for name in wanted if name not in known]
     if unknown:
         raise InvalidInput(_("Nobody called %(name)s has rated here.") % {"name": unknown[0]}, field="machines")

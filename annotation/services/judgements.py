@@ -12,9 +12,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from annotation.domain.gate import FASTEST, heard_possible
+from annotation.domain.questions import OFF, Questions
 from annotation.models import Assignment, Flag, Grade, Judgement, Kind, Round, RoundItem
 from annotation.selectors.comparison import comparisons
-from annotation.services.answers import Answer, answer_check
+from annotation.services.answers import COMMENT_LIMIT, Answer, answer_check
 from annotation.services.assignments import lease_late, participation_counted
 from annotation.services.items import item_close, item_reopen
 from annotation.services.participations import judgement_checked, participation_get
@@ -25,6 +26,19 @@ State = Assignment.State
 KEY_LENGTH = 64
 IMPOSSIBLE = "impossible_listening"
 _TRAINED = gettext_lazy("This was training, and its answer was shown, so it stays as it is.")
+_ELSEWHERE = gettext_lazy(
+    "You have judged this item already, in another tab perhaps: what you said there stands. Change it under My judgements."
+)
+
+
+class _Said(NamedTuple):
+    """What is sent, as it is sent; ``grades`` by variant uid."""
+
+    verdict: str
+    grades: Mapping[str, int]
+    reasons: Sequence[str]
+    comment: str
+    answers: Mapping[str, Any]
 
 
 @transaction.atomic
@@ -43,7 +57,8 @@ def grade_submit(
 ) -> Judgement:
     """Store one person's judgement of one item and close the item when enough are in.
 
-    A replay with the same ``client_key`` returns the row that is there. The listening gate is computed here from the
+    A replay with the same ``client_key`` returns the row that is there; one that says something else is a Conflict (two
+    tabs share the key that comes with the draft). The listening gate is computed here from the
     played intervals (InvalidInput, field ``heard``); a keep needs a grade for every graded variant, a reject a reason, and
     what the round asks besides (``domain.questions``) an answer. More sound than the lease has lasted for is flagged.
 
@@ -56,7 +71,7 @@ def grade_submit(
     item = _item_locked(assignment, client_key)
     before = _said_before(assignment, client_key)
     if before.replayed is not None:
-        return before.replayed
+        return _same(before.replayed, item, _Said(verdict, grades, reasons, comment, answers or {}))
     answer = answer_check(
         item=item,
         verdict=verdict,
@@ -119,6 +134,24 @@ def _said_before(lease: Assignment, client_key: str) -> Before:
     return Before(replayed, all(row.assignment_id != lease.pk for row in rows), len(rows))
 
 
+def _same(stored: Judgement, item: RoundItem, said: _Said) -> Judgement:
+    """The row that this key stored before; Conflict when it says something else."""
+    if not _says(stored, said, comments=Questions.from_dict(item.round.questions).comment != OFF):
+        raise Conflict(str(_ELSEWHERE), field="client_key")
+    return stored
+
+
+def _says(stored: Judgement, said: _Said, *, comments: bool) -> bool:
+    """Whether a row says what is said now, read as ``answer_check`` reads it. One query."""
+    return (
+        stored.verdict == said.verdict
+        and dict(stored.grades.values_list("variant__uid", "value")) == dict(said.grades)
+        and (stored.verdict != Judgement.Verdict.REJECT or set(stored.reasons) == set(said.reasons))
+        and (not comments or stored.comment == str(said.comment).strip()[:COMMENT_LIMIT])
+        and all(said.answers.get(name) == value for name, value in stored.answers.items())
+    )
+
+
 def _lease_take(assignment: Assignment, now: datetime) -> bool:
     """Turn the lease into a submitted one, or a late one when its slot is gone. True when the answer came late."""
     active = Assignment.objects.filter(pk=assignment.pk, state=State.ACTIVE)
@@ -128,7 +161,7 @@ def _lease_take(assignment: Assignment, now: datetime) -> bool:
     if not active.update(state=State.SUBMITTED, ended_at=now):
         assignment.refresh_from_db(fields=["state", "lease_until", "slot"])
         if assignment.state in (State.SUBMITTED, State.LATE):
-            raise Conflict(_("You have judged this item already. Take that judgement back first to change it."))
+            raise Conflict(str(_ELSEWHERE), field="client_key")
         lease_late(assignment=assignment, now=now)
     assignment.refresh_from_db(fields=["state", "slot", "lease_until", "ended_at"])
     return True
@@ -207,7 +240,7 @@ def judgement_revise(
     item = _item_locked(lease, client_key)
     before = _said_before(lease, client_key)
     if before.replayed is not None:
-        return before.replayed
+        return _same(before.replayed, item, _Said(verdict, grades, reasons, comment, answers or {}))
     refused = revision_refused(judgement=judgement, item=item, now=now)
     if refused:
         raise Conflict(refused)

@@ -15,7 +15,7 @@ from annotation.domain.questions import Questions
 from annotation.models import Adjudication, Assignment, Judgement, Kind, Round, RoundItem
 from annotation.selectors.comparison import Comparison, comparisons
 from annotation.views.judge_words import question_rows
-from annotation.views.judging import graded_positions, letters_of, ui_text, undo_until
+from annotation.views.judging import graded_positions, letters_of, scenario_lines, ui_text, undo_until
 from eqstudio.benchmarks import benchmark_get
 from eqstudio.models import User
 from generation.domain.lifecycle import DialogueState
@@ -26,11 +26,13 @@ COUNTS, LATE, REPLACED, TAKEN_BACK = "counts", "late", "replaced", "taken_back"
 
 @dataclass(frozen=True)
 class HistoryRow:
-    """A judgement with its grades by the letters they were given under. ``state`` is counts, late, replaced or taken_back;
+    """A judgement with its grades by the letters they were given under. ``about`` says which dialogue it
+    is, ``state`` is counts, late, replaced or taken_back;
     ``compared`` is there once the person may see how others judged, its grades by letter.
     """
 
     judgement: Judgement
+    about: str
     category: str
     grades: list[tuple[str, int]]
     reasons: list[str]
@@ -93,7 +95,7 @@ def judgements_of(user: User) -> QuerySet[Judgement]:
         Judgement.objects.filter(annotator=user, retracted=False)
         .annotate(followed_by=Subquery(later.order_by("revision").values("retracted")[:1]))
         .select_related("item__round", "item__dialogue", "assignment")
-        .prefetch_related("grades__variant", "item__dialogue__turns", "item__adjudications")
+        .prefetch_related("grades__variant", "item__dialogue__turns__variants", "item__adjudications")
         .order_by("-pk")
     )
 
@@ -114,6 +116,7 @@ def _row(judgement: Judgement, compared: Comparison | None, now: datetime) -> Hi
     open_still = state in (COUNTS, LATE) and not (settled and judgement.assignment.kind == Kind.WORK)
     return HistoryRow(
         judgement=judgement,
+        about=_about(judgement),
         category=ui_text(benchmark.category(dialogue.category).label),
         grades=sorted((letters.get(grade.variant.uid, "?"), grade.value) for grade in judgement.grades.all()),
         reasons=[labels.get(code, code) for code in judgement.reasons],
@@ -126,6 +129,14 @@ def _row(judgement: Judgement, compared: Comparison | None, now: datetime) -> Hi
         and item.round.state == Round.State.OPEN
         and item.kind != Kind.TRAINING,
     )
+
+
+def _about(judgement: Judgement) -> str:
+    """What the dialogue is known by to who has judged it: its scenario, else its first words where they are shown."""
+    told = scenario_lines(judgement.item.dialogue.scenario)
+    if told or not judgement.item.round.show_transcript:
+        return next(iter(told), "")
+    return next((str(one.text) for turn in judgement.item.dialogue.turns.all() for one in turn.variants.all()), "")
 
 
 def _decided(item: RoundItem) -> bool:

@@ -39,6 +39,8 @@ def judge_words() -> dict[str, str]:
         "reported": _("Your report is stored. You can go on judging."),
         "wait": _("Your judgement is kept in this browser. The next item comes when it has been sent."),
         "failed": _("That did not work: {message} What you entered is kept."),
+        "notSaved": _("Not saved. {message}"),
+        "mine": _("My judgements"),
         "offline": _("There is no connection. Try again in a moment; what you entered is kept."),
     }
 

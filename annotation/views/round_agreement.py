@@ -20,6 +20,7 @@ from annotation.selectors.agreement import agreement_groups
 from annotation.selectors.coded import round_arrays
 from annotation.selectors.consensus import model_tables
 from annotation.selectors.dimensions import GRADE, VERDICT, Dimension, round_dimensions
+from annotation.selectors.imported import imported_stamp, ratings_imports
 from annotation.selectors.overview import imported_raters
 from annotation.selectors.pairs import Cell, differing, pair_cells
 from annotation.services import machine_raters_set
@@ -55,12 +56,14 @@ def round_agreement_page(request: HttpRequest, uid: str) -> HttpResponse:
         **head(request, found, "agreement"),
         "questions": [(one.name, question_label(one.name)) for one in dimensions],
         "chosen": chosen.name if chosen else "",
+        "versions": chosen is not None and chosen.name == GRADE,
         "by": by,
         "groupings": list(GROUPINGS.items()),
         "headline": headline,
         "names": [(name, COEFFICIENTS[name]) for name in names],
         "groups": _groups(found, chosen, by, names) if chosen else [],
         "raters": _raters(found),
+        "imports": ratings_imports(round=found),
         "model": _model(found, chosen) if chosen else None,
     }
     return render(request, "annotation/round_agreement.html", context)
@@ -73,7 +76,7 @@ def _chosen(request: HttpRequest, dimensions: list[Dimension]) -> Dimension | No
 
 def _groups(found: Round, dimension: Dimension, by: str, names: tuple[str, ...]) -> list[dict[str, Any]]:
     arrays = round_arrays(round=found)
-    key = ("groups", dimension.name, len(dimension.item), tuple(sorted(dimension.machines)), by)
+    key = ("groups", dimension.name, imported_stamp(round=found), tuple(sorted(dimension.machines)), by)
     if key not in arrays.results:
         arrays.results[key] = agreement_groups([dimension], by=by or None, names=names)[:GROUPS_SHOWN]
     return [
@@ -115,7 +118,7 @@ def round_matrix(request: HttpRequest, uid: str) -> HttpResponse:
     if chosen is not None:
         name = headline_of(chosen.name, chosen.level)
         arrays = round_arrays(round=found)
-        key = ("matrix", chosen.name, len(chosen.item))
+        key = ("matrix", chosen.name, imported_stamp(round=found))
         if key not in arrays.results:
             arrays.results[key] = pair_cells(chosen, name, most=MATRIX_PEOPLE)
         names, cells = arrays.results[key]

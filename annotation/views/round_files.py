@@ -10,6 +10,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotation.expert_forms import LARGEST_MB, ImportForm
@@ -17,7 +18,7 @@ from annotation.models import Round
 from annotation.selectors import round_agreement, round_for
 from annotation.selectors.agreement import BY
 from annotation.selectors.long_table import HEAD, long_table
-from annotation.services import ratings_import, ratings_preview
+from annotation.services import import_withdraw, ratings_import, ratings_preview
 from annotation.views.round_page import head
 from eqstudio.access import can_curate
 from eqstudio.errors import NotFound, StudioError
@@ -87,14 +88,42 @@ def round_import(request: HttpRequest, uid: str) -> HttpResponse:
         else:
             if not told["refused"]:
                 messages.success(request, _("%(n)d ratings stored.") % {"n": told["created"]})
+                if told["elsewhere"]["items"]:
+                    messages.warning(request, _elsewhere(told["elsewhere"]))
                 return redirect("round_agreement", found.uid)
     context = {
         **head(request, found, "agreement"),
         "form": form,
+        "elsewhere": _elsewhere(told["elsewhere"]) if told else "",
         "told": told and {**told, "refused": told["refused"][:REFUSALS_SHOWN], "refused_count": len(told["refused"])},
         "most_mb": LARGEST_MB,
     }
     return render(request, "annotation/round_import.html", context, status=422 if form.errors else 200)
+
+
+def _elsewhere(told: dict[str, Any]) -> str:
+    """The warning of items that a round does not have; empty when it has them all."""
+    if not told["items"]:
+        return ""
+    words = ngettext(
+        "%(n)d item is not in this round (rows %(rows)s). Its ratings are kept and counted under their own code.",
+        "%(n)d items are not in this round (rows %(rows)s). Their ratings are kept and counted under their own codes.",
+        told["items"],
+    )
+    return words % {"n": told["items"], "rows": ", ".join(map(str, told["rows"]))}
+
+
+@require_POST
+@curating
+def round_import_withdraw(request: HttpRequest, uid: str) -> HttpResponse:
+    """Take one import out of the figures again."""
+    found = round_for(person(request), uid, may_do=can_curate)
+    source = found.ratings_imports.filter(uid=request.POST.get("import", "")).first()
+    if source is None:
+        raise NotFound(_("There is no such import in this round."))
+    import_withdraw(source=source, reason=request.POST.get("reason", ""), actor=person(request))
+    messages.success(request, _("The import is taken out. Its ratings stay stored and enter no figure."))
+    return redirect("round_agreement", found.uid)
 
 
 @require_POST
@@ -112,6 +141,7 @@ def round_import_preview(request: HttpRequest, uid: str) -> HttpResponse:
         else:
             context["seen"] = {
                 **seen,
+                "elsewhere": _elsewhere(seen["elsewhere"]),
                 "rows": seen["rows"][:ROWS_SHOWN],
                 "refused": seen["refused"][:REFUSALS_SHOWN],
                 "refused_count": len(seen["refused"]),

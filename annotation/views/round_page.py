@@ -18,6 +18,7 @@ from annotation.selectors.agreement import agreement_groups
 from annotation.selectors.coded import Arrays, round_arrays
 from annotation.selectors.consensus import chance_of_rule
 from annotation.selectors.dimensions import Dimension, round_dimensions
+from annotation.selectors.imported import imported_stamp
 from annotation.selectors.overview import (
     PROBLEMS_SHOWN,
     audio_problems,
@@ -61,6 +62,7 @@ def round_page(request: HttpRequest, uid: str) -> HttpResponse:
     problems = audio_problems(round=found)
     aside = unjudgeable(round=found)
     labels = _reason_labels(found)
+    points = _over_time(found, arrays)
     context = {
         **head(request, found, "overview"),
         **_live(found, arrays),
@@ -69,7 +71,8 @@ def round_page(request: HttpRequest, uid: str) -> HttpResponse:
         "problems_count": problems.count(),
         "aside": aside[:PROBLEMS_SHOWN],
         "aside_count": aside.count(),
-        "over_time": _over_time(found, arrays),
+        "over_time": points,
+        "drawn": any(point["estimate"].value is not None for point in points),
         "rule": RULES.get(found.rule, found.rule),
         "grade_rule": RULES.get(found.grade_rule, found.grade_rule),
         "chance": chance_of_rule(round=found),
@@ -107,8 +110,7 @@ def _live(found: Round, arrays: Arrays) -> dict[str, Any]:
 
 def _figures(found: Round, arrays: Arrays) -> list[dict[str, Any]]:
     """For each question its coefficients, and a sentence where prevalence makes them look odd."""
-    stamp = found.imported_ratings.order_by("-pk").values_list("pk", flat=True).first()
-    key = ("figures", stamp, tuple(found.machine_raters.values_list("pk", flat=True)))
+    key = ("figures", imported_stamp(round=found), tuple(found.machine_raters.values_list("pk", flat=True)))
     if key not in arrays.results:
         dimensions = round_dimensions(round=found, arrays=arrays)[:SHOWN_QUESTIONS]
         arrays.results[key] = [(dimension, *_figures_of(dimension)) for dimension in dimensions]

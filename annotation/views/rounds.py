@@ -25,6 +25,8 @@ from generation.words import category_label
 
 ROUNDS_PER_PAGE = 20
 VOICES_SHOWN = 30
+COUNTED = [name for name in RoundForm.groups[0][1] if name != "name"]
+"""The fields that choose dialogues: all that the count is sent, since guidelines are too long for an address."""
 
 
 @require_safe
@@ -49,7 +51,11 @@ def round_new(request: HttpRequest) -> HttpResponse:
         else:
             _fill(request, made)
             return redirect("round", made.uid)
-    context = {"form": form, **_counts(RoundForm(request.POST or {"corpus": request.GET.get("corpus", "")}))}
+    context = {
+        "form": form,
+        "counted": COUNTED,
+        **_counts(RoundForm(request.POST or {"corpus": request.GET.get("corpus", "")})),
+    }
     return render(request, "annotation/round_new.html", context, status=422 if form.errors else 200)
 
 

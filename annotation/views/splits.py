@@ -112,8 +112,8 @@ def _initial(request: HttpRequest) -> dict[str, Any]:
 
 
 def preview_context(form: RecipeForm) -> dict[str, Any]:
-    """What the recipe would take; nothing while it is not filled in. The name does not matter yet."""
-    if not form.is_bound:
+    """What the recipe would take; nothing while it is not filled in or says nowhere from. The name does not matter yet."""
+    if not form.is_bound or not any(form.data.get(name) for name in ("rounds", "corpus")):
         return {"preview": None}
     form.is_valid()
     wrong = [error for field, errors in form.errors.items() if field != "name" for error in errors]

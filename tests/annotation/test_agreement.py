@@ -250,3 +250,20 @@ def test_raters_who_always_agree_have_one(values):
     found = agreement([Rating(i, r, v) for i, v in enumerate(values) for r in "abc"], domain=(1, 2, 3, 4), replicates=2)
 
     assert {name: round(estimate.value, 9) for name, estimate in found.estimates.items()} == dict.fromkeys(NAMES, 1.0)
+
+
+def test_one_dialogue_has_a_value_and_no_interval():
+    ratings = [
+        Rating(item, rater, value)
+        for item, pair in enumerate([(1, 1), (1, 2), (3, 3), (4, 3)])
+        for rater, value in enumerate(pair)
+    ]
+    one = dict.fromkeys(range(4), "dialogue")
+    two = {**one, 3: "another"}
+
+    alone = agreement(ratings, domain=(1, 2, 3, 4), clusters=one).estimates
+    both = agreement(ratings, domain=(1, 2, 3, 4), clusters=two).estimates
+
+    assert all((found.lo, found.hi) == (None, None) for found in alone.values())
+    assert {name: found.value for name, found in alone.items()} == {name: found.value for name, found in both.items()}
+    assert (alone["alpha_ordinal"].n, both["alpha_ordinal"].lo is None) == (4, False)

@@ -15,11 +15,12 @@ from annotation.selectors import coded, live_judgements, round_agreement
 from annotation.selectors.agreement import BY, agreement_groups
 from annotation.selectors.coded import round_arrays, round_arrays_fresh
 from annotation.selectors.dimensions import round_dimensions
+from annotation.selectors.overview import over_time
 from annotation.selectors.pairs import differing, pair_cells
 from annotation.services import assignment_next, judgement_retract, machine_raters_set
 from eqstudio.errors import Conflict, InvalidInput
 from tests.annotation.factories import judged_round, round_with, submit
-from tests.eqstudio.factories import annotator
+from tests.eqstudio.factories import annotator, researcher
 
 pytestmark = pytest.mark.django_db
 K, R = "keep", "reject"
@@ -294,3 +295,48 @@ def test_round_pages_are_constant_in_queries(client, rita):
                 client.get(reverse(name, args=[one.uid]))
             counts.append(len(captured))
         assert counts[0] == counts[1], name
+
+
+@pytest.mark.parametrize("dimension", ["grade", "verdict"])
+def test_a_pair_has_one_interval_wherever_it_stands(dimension):
+    people = [annotator(username=name) for name in ("ann", "bob")]
+    made = round_with(items=6, people_per_item=2)
+    dice = Random(3)
+    for person in people:
+        while (found := assignment_next(round=made, annotator=person, now=timezone.now())) is not None:
+            submit(found, grade=dice.randint(1, 4), verdict=dice.choice([K, R]))
+    (chosen,) = [one for one in round_dimensions(round=made) if one.name == dimension]
+    name = "alpha_ordinal" if dimension == "grade" else "alpha_nominal"
+
+    _names, cells = pair_cells(chosen, name, most=10)
+    (cell,) = {cell.estimate for cell in cells.values()}
+    (pair,) = agreement_groups([chosen], by="pair")
+    (whole,) = agreement_groups([chosen])
+    latest = over_time(chosen, name)[-1]["estimate"]
+
+    assert cell.as_dict() == pair["estimates"][name] == whole["estimates"][name] == latest.as_dict()
+    assert cell.lo < cell.hi
+
+
+def test_one_dialogue_is_told_as_without_an_interval_and_versions_are_called_so(client):
+    made = judged_round(items=1, grades=(3, 2, 1))
+    client.force_login(researcher())
+
+    grades = client.get(reverse("round_agreement", args=[made.uid])).content.decode()
+    verdicts = client.get(reverse("round_agreement", args=[made.uid]), {"question": "verdict"}).content.decode()
+
+    assert "no interval: one dialogue" in grades
+    assert 'class="num">Versions</th>' in grades
+    assert 'class="num">Items</th>' in verdicts
+
+
+def test_a_chart_without_a_point_is_told_and_not_drawn(client):
+    made = judged_round(items=1, verdicts=(K, K), grades=(3, 3))
+    drawn = judged_round(items=2)
+    client.force_login(researcher())
+
+    page = client.get(reverse("round", args=[made.uid])).content.decode()
+
+    assert "undefined so far on every day" in page
+    assert "over-time.svg" not in page
+    assert client.get(reverse("round", args=[drawn.uid])).content.decode().count("over-time.svg") == 2

@@ -7,7 +7,8 @@ from django.utils import timezone
 
 from annotation.models import Assignment, Judgement, RoundItem
 from annotation.selectors import live_judgements, required_clips
-from annotation.services import assignment_next, assignments_expire, grade_submit, item_adjudicate, judgement_retract
+from annotation.services import assignment_next, assignments_expire, item_adjudicate, judgement_retract
+from eqstudio.benchmarks import benchmark_get
 from eqstudio.errors import Conflict, InvalidInput
 from tests.annotation.factories import heard_whole, judged_round, lease, round_with, split_of, submit
 from tests.eqstudio.factories import annotator, researcher
@@ -33,6 +34,37 @@ def test_submit_twice_with_one_key_stores_one_row():
 
     assert first.pk == second.pk
     assert Judgement.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"verdict": "reject"},
+        {"grade": 1},
+        {"comment": "not the same"},
+        {"answers": {"confidence": 1}},
+    ],
+)
+def test_another_answer_under_the_key_of_the_first_is_no_replay(changes):
+    asked = {"confidence": True}
+    found = lease(round_with(questions=asked))
+    first = submit(found, client_key="same", answers={"confidence": 4})
+
+    with pytest.raises(Conflict, match="another tab") as raised:
+        submit(found, **{"client_key": "same", "answers": {"confidence": 4}, **changes})
+
+    assert raised.value.field == "client_key"
+    assert Judgement.objects.get() == first
+
+
+def test_other_reasons_under_the_key_of_the_first_are_no_replay():
+    found = lease(round_with())
+    submit(found, client_key="same", verdict="reject", reasons=["other"])
+    known = [one.code for one in benchmark_get("speecheq").review_form.reasons]
+
+    assert submit(found, client_key="same", verdict="reject", reasons=["other"]).reasons == ["other"]
+    with pytest.raises(Conflict, match="another tab"):
+        submit(found, client_key="same", verdict="reject", reasons=[known[0], "other"])
 
 
 def test_submit_again_under_another_key_is_refused():
@@ -312,7 +344,7 @@ def test_a_replay_after_undo_returns_the_first_row_and_changes_nothing():
     first = submit(found, client_key="one")
     judgement_retract(judgement=first, actor=first.annotator, now=timezone.now())
 
-    again = grade_submit(assignment=found, client_key="one", verdict="keep", grades={}, heard={}, now=timezone.now())
+    again = submit(found, client_key="one")
 
     assert again.pk == first.pk
     assert Assignment.objects.get(pk=found.pk).state == "active"

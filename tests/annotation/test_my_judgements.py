@@ -4,8 +4,12 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import timezone
 
 from annotation.models import Judgement
+from annotation.selectors.queue import queue_state
+from annotation.views.history import history_rows, judgements_of
+from generation.models import Dialogue, Variant
 from tests.annotation.factories import round_with, submit
 from tests.annotation.judging import JSON, change, lease_of, lease_of_other, post
 
@@ -56,6 +60,46 @@ def test_history_takes_back_and_opens_the_item_again(as_alice, alice, round_):
     assert Judgement.objects.filter(retracted=True).count() == 1
 
 
+@pytest.mark.parametrize(
+    ("scenario", "transcript", "told"),
+    [
+        ({"title": "The missed train", "context": "A station."}, False, "The missed train"),
+        ({}, True, "first words"),
+        ({}, False, ""),
+    ],
+)
+def test_history_tells_which_dialogue_it_was(alice, scenario, transcript, told):
+    made = round_with(show_transcript=transcript)
+    judgement = submit(lease_of(alice, made))
+    dialogue = judgement.item.dialogue
+    Dialogue.objects.filter(pk=dialogue.pk).update(scenario=scenario)
+    Variant.objects.filter(turn=dialogue.turns.first()).update(text="first words")
+
+    (row,) = history_rows(judgements_of(alice), now=timezone.now())
+
+    assert row.about == told
+
+
+def test_a_long_comment_is_folded(as_alice, alice, round_):
+    submit(lease_of(alice, round_), comment="long " * 200)
+
+    html = as_alice.get(reverse("my_judgements")).content.decode()
+
+    assert html.index("<summary>long long") < html.index("long " * 199)
+
+
+def test_a_judgement_taken_back_is_not_counted_as_done_today(as_alice, alice, round_):
+    submit(lease_of(alice, round_))
+    second = submit(lease_of(alice, round_))
+
+    as_alice.post(reverse("judgement_take_back", args=[second.uid]))
+    lease = lease_of(alice, round_)
+
+    assert queue_state(round=round_, annotator=alice, now=timezone.now(), lease=lease).today == 1
+    submit(lease, client_key="once more")
+    assert queue_state(round=round_, annotator=alice, now=timezone.now()).today == 2
+
+
 def test_a_judgement_is_opened_again_and_changed(as_alice, alice, round_):
     judgement = submit(lease_of(alice, round_), grade=2, comment="so so")
 
@@ -98,7 +142,7 @@ def test_history_is_narrowed_by_what_became_of_it(as_alice, alice, query, rows):
 
     html = as_alice.get(reverse("my_judgements") + query).content.decode()
 
-    assert html.count('<td class="nowrap"><time') == rows
+    assert html.count('class="nowrap"><time') == rows
 
 
 def test_history_shows_how_others_judged_once_the_item_is_closed(as_alice, alice):

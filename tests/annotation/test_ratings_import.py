@@ -3,15 +3,24 @@
 import csv
 import gzip
 import json
+import re
 
 import pytest
+from django.core.files.base import ContentFile
 from django.core.management import call_command
+from django.urls import reverse
 
 from annotation.models import ImportedRating, Round
 from annotation.selectors import round_agreement
-from annotation.services import ratings_import
-from eqstudio.errors import InvalidInput, UnknownAlias
+from annotation.selectors.imported import ratings_imports
+from annotation.selectors.long_table import long_table
+from annotation.selectors.overview import imported_raters
+from annotation.services import import_withdraw, ratings_import
+from eqstudio.errors import Conflict, InvalidInput, UnknownAlias
+from eqstudio.models import Event
+from generation.models import Variant
 from tests.annotation.factories import judged_round
+from tests.eqstudio.factories import researcher
 from tests.generation.factories import CorpusFactory, DialogueFactory
 
 pytestmark = pytest.mark.django_db
@@ -32,7 +41,13 @@ def csv_file(tmp_path):
 def test_ratings_are_stored_and_the_round_is_made(csv_file, encoding):
     told = ratings_import(path=csv_file(GOOD, encoding=encoding), round="elsewhere")
 
-    assert told == {"round": "elsewhere", "created": 4, "skipped": 0, "refused": []}
+    assert told == {
+        "round": "elsewhere",
+        "created": 4,
+        "skipped": 0,
+        "elsewhere": {"items": 0, "rows": []},
+        "refused": [],
+    }
     assert Round.objects.get().corpus is None
     assert ImportedRating.objects.order_by("pk").values_list("item", "rater", "value").first() == ("1", "a", "2")
 
@@ -189,3 +204,106 @@ def test_the_published_emotion_agreement_comes_out_of_the_command(shared, tmp_pa
         "sad": 0.27,
         "surprise": 0.29,
     }
+
+
+def imported(round_, text, **fields):
+    head = "item,rater,value,dimension\n"
+    return ratings_import(round=round_.name, data=(head + text).encode(), name="elsewhere.csv", **fields)
+
+
+def graded_code(round_, place=0):
+    variants = Variant.objects.filter(turn__dialogue__round_items__round=round_, turn__role="critical")
+    return variants.order_by("pk")[place].uid
+
+
+def test_values_off_the_scale_of_the_round_are_refused_with_their_row():
+    made = judged_round(items=1)
+    item = made.items.get().uid
+    rows = [("9", "grade"), ("2.5", "grade"), ("maybe", "verdict"), ("３", "grade"), ("Keep", "verdict"), ("9", "mood")]
+
+    told = imported(made, "".join(f"{item},r{n},{value},{name}\n" for n, (value, name) in enumerate(rows)))
+
+    assert [(refusal["row"], refusal["reason"]) for refusal in told["refused"]] == [
+        (2, "value '9' is not on the scale of grade; expected one of 1, 2, 3, 4"),
+        (3, "value '2.5' is not on the scale of grade; expected one of 1, 2, 3, 4"),
+        (4, "value 'maybe' is not on the scale of verdict; expected one of keep, reject"),
+    ]
+    stored = set(ImportedRating.objects.values_list("dimension", "value"))
+    assert stored == {("grade", "3"), ("verdict", "keep"), ("mood", "9")}
+
+
+def test_what_the_round_asks_itself_is_a_question_of_its_own_where_it_is_imported():
+    made = judged_round(items=2)
+    first, second = graded_code(made, 0), graded_code(made, 1)
+
+    imported(made, f"{first},x,1,grade\n{first},y,1,grade\n{second},x,4,grade\n{second},y,2,grade\n")
+    found = {one["dimension"]: one for one in round_agreement(round=made)}
+
+    assert {name: one["ratings"] for name, one in found.items()} == {"grade": 24, "verdict": 6, "imported grade": 4}
+    assert found["imported grade"]["estimates"]["percent_agreement"]["value"] == 0.5
+    assert found["imported grade"]["estimates"]["alpha_ordinal"]["value"] is not None
+
+
+def test_items_that_the_round_does_not_have_are_kept_and_told():
+    made = judged_round(items=1)
+    item = made.items.select_related("dialogue").get()
+    codes = [item.uid, item.dialogue.uid, graded_code(made), "nosuch", "neither"]
+
+    told = imported(made, "".join(f"{code},x,3,grade\n" for code in codes))
+
+    assert told["created"] == 5
+    assert told["elsewhere"] == {"items": 2, "rows": [5, 6]}
+
+
+def test_an_import_that_is_taken_out_enters_no_figure_and_can_come_again():
+    made, actor = judged_round(items=1), researcher()
+    code = graded_code(made)
+    imported(made, f"{code},x,1,grade\n{code},y,1,grade\n")
+    (source,) = ratings_imports(round=made)
+    before = round_agreement(round=made)
+
+    import_withdraw(source=source, reason="read in the wrong encoding", actor=actor)
+
+    assert len(round_agreement(round=made)) == len(before) - 1
+    assert not [row for row in long_table(round=made) if row[1] in ("x", "y")]
+    assert imported_raters(round=made) == []
+    assert ImportedRating.objects.count() == 2
+    assert Event.objects.get(verb="withdrew ratings").detail["source"] == source.uid
+    with pytest.raises(Conflict, match="already"):
+        import_withdraw(source=source, reason="again", actor=actor)
+    assert imported(made, f"{code},x,2,grade\n{code},y,1,grade\n")["created"] == 2
+    assert round_agreement(round=made)[-1]["ratings"] == 2
+
+
+def test_the_page_offers_each_question_once_and_takes_an_import_out(client):
+    made = judged_round(items=1)
+    client.force_login(researcher())
+    imported(made, f"{graded_code(made)},x,1,grade\nnosuch,x,keep,verdict\n")
+    address = reverse("round_agreement", args=[made.uid])
+
+    page = client.get(address).content.decode()
+    values = re.findall(r'<option value="([^"]+)"', page.split('name="question"')[1].split("</select>")[0])
+    source = re.search(r'name="import" value="(\w+)"', page)[1]
+    take_out = reverse("round_import_withdraw", args=[made.uid])
+    refused = client.post(take_out, {"import": source, "reason": " "})
+    client.post(take_out, {"import": source, "reason": "a mistake"})
+    after = client.get(address).content.decode()
+
+    assert values == ["grade", "verdict", "imported grade", "imported verdict"]
+    assert refused.status_code == 400
+    assert "imported grade" not in after
+    assert "a mistake" in after
+    assert client.post(take_out, {"import": "nosuch", "reason": "x"}).status_code == 404
+
+
+def test_the_page_says_which_rows_are_of_no_item_here(client):
+    made = judged_round(items=1)
+    client.force_login(researcher())
+    sent = {"file": ContentFile(b"item,rater,value\nnosuch,a,2\n", name="x.csv"), "duplicates": "error"}
+
+    seen = client.post(reverse("round_import_preview", args=[made.uid]), sent).content.decode()
+    sent["file"].seek(0)
+    stored = client.post(reverse("round_import", args=[made.uid]), sent, follow=True).content.decode()
+
+    assert "1 item is not in this round (rows 2)" in seen
+    assert "1 item is not in this round (rows 2)" in stored

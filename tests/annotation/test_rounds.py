@@ -262,6 +262,16 @@ def test_the_form_counts_while_it_is_filled_in(client, rita, corpus):
     assert "Choose a corpus" in client.get(address).content.decode()
 
 
+def test_the_count_is_asked_with_the_fields_that_choose_dialogues_alone(client, rita, corpus):
+    client.force_login(rita)
+
+    page = client.get(reverse("round_new")).content.decode()
+    sent = page.split('hx-params="')[1].split('"')[0].split(",")
+
+    assert {"corpus", "benchmark", "categories", "voices", "limit", "seed"} <= set(sent)
+    assert not set(sent) & {"guidelines", "csrfmiddlewaretoken", "name"}
+
+
 FILLED = {
     "people_per_item": 2,
     "rule": "k_of_n",

@@ -181,3 +181,12 @@ def test_downloads_are_for_researchers(  # noqa: PLR0917
     answer.close()
 
     assert answer.status_code == status
+
+
+def test_the_counts_do_not_warn_before_anything_was_chosen(client, rita):
+    client.force_login(rita)
+
+    begun = client.get(reverse("split_counts"), {"seed": "1"}).content.decode()
+
+    assert "Choose where the items come from" in begun
+    assert "notice warn" not in begun

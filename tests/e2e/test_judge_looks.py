@@ -14,6 +14,7 @@ from annotation.views import judging
 from generation.models import Variant
 from tests.annotation.factories import judged_round, round_with, submit
 from tests.e2e.sounds import voice
+from tests.eqstudio.factories import annotator, researcher
 from tests.generation.factories import CorpusFactory, speecheq_dialogue
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -141,3 +142,35 @@ def test_the_history_fits_and_passes_axe(alice_page, alice, axe_check):
         page.locator("#id_state").select_option("replaced")
         page.get_by_role("button", name="Show", exact=True).click()
         expect(page.locator(".empty")).to_contain_text("Nothing fits these filters")
+
+
+@pytest.mark.parametrize("width", [360, 1440])
+def test_what_the_page_says_is_in_view_however_far_down_one_is(alice_page, rich, width):
+    page = alice_page(viewport={"width": width, "height": 700})
+    page.goto(f"/judge/{rich.uid}/")
+    expect(page.locator(".clip.is-ready")).to_have_count(10)
+    page.locator('input[value="reject"]').locator("..").click()
+    page.locator("#judge-reasons").scroll_into_view_if_needed()
+    page.evaluate("scrollTo(0, document.body.scrollHeight)")
+    page.locator("[data-opens=judge-skip-panel]").click()
+    page.locator('[data-skip-to="unjudgeable"]').click()
+
+    expect(page.locator("#judge-news")).to_contain_text("Say why")
+    expect(page.locator("#judge-news")).to_be_in_viewport(ratio=1)
+    assert page.evaluate("scrollY") > 100
+
+
+def test_my_judgements_and_tabs_fit_a_phone(alice_page, alice, new_page, sign_in, axe_check):
+    made = judged_round(items=1, people=[alice, annotator(), annotator()])
+    page = alice_page(viewport={"width": 360, "height": 800})
+    page.goto("/my-judgements/")
+
+    expect(page.get_by_role("link", name="Change")).to_be_in_viewport(ratio=1)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    assert page.locator(".judge-history").evaluate("it => it.scrollWidth <= it.clientWidth")
+    axe_check(page)
+
+    lead = new_page(viewport={"width": 360, "height": 800})
+    sign_in(lead, researcher())
+    lead.goto(f"/rounds/{made.uid}/settings/")
+    expect(lead.locator(".tabs [aria-current]")).to_be_in_viewport(ratio=0.95)

@@ -54,6 +54,31 @@ def test_one_submit_by_double_click_which_undo_takes_back(judging):
     assert Judgement.objects.filter(retracted=True).count() == 1
 
 
+def test_two_tabs_with_one_item_tell_that_the_second_answer_is_not_saved(judging, console):
+    first = judging
+    first.keyboard.press("a")
+    first.keyboard.press("3")
+    expect(first.locator("#judge-saved")).to_contain_text("draft saved")
+    second = first.context.new_page()
+    second.goto(first.url)
+    expect(second.locator('[data-letter="A"] input[value="3"]')).to_be_checked()
+    answer(first)
+    first.keyboard.press("Enter")
+    expect(first.locator(".judge-count")).to_have_text("item 2 of 2")
+    answer(second)
+    second.keyboard.press("a")
+    second.keyboard.press("1")
+    second.keyboard.press("Enter")
+
+    expect(second.locator("#judge-news")).to_contain_text("Not saved. You have judged this item already")
+    expect(second.locator("#judge-news a")).to_have_attribute("href", "/my-judgements/")
+    assert set(Judgement.objects.get().grades.values_list("value", flat=True)) == {3}
+    second.locator("#judge-news button").click()
+    expect(second.locator(".judge-count")).to_have_text("item 2 of 2")
+    assert all("409" in line or "404" in line for line in console)
+    console.clear()
+
+
 def test_offline_keeps_the_judgement_and_sends_it_later(judging, console):
     page = judging
     answer(page)

@@ -40,5 +40,10 @@ class Command(StudioCommand):
         self.stdout.write(
             f"Round {result['round']}: {result['created']} ratings stored, {result['skipped']} there already."
         )
+        if result["elsewhere"]["items"]:
+            rows = ", ".join(map(str, result["elsewhere"]["rows"]))
+            self.stdout.write(
+                f"  {result['elsewhere']['items']} items are not in this round (rows {rows}); they are kept."
+            )
         for refusal in result["refused"]:
             self.stdout.write(f"  row {refusal['row']} refused: {refusal['reason']}")

@@ -141,8 +141,17 @@ function onRefused(entry, data) {
   if (!state.item || state.item.assignment !== entry.draft) return false;
   state.item.sent = false;
   refresh();
-  tell(fill(words.failed, { message: data.error ?? "" }), "bad");
+  if (data.field === "client_key") tellElsewhere(data.error ?? "");
+  else tell(fill(words.failed, { message: data.error ?? "" }), "bad");
   return true;
+}
+
+/** The item was judged in another tab: where to change that, and the way on. */
+function tellElsewhere(message) {
+  const on = make("button", { type: "button", class: "btn", text: words.next });
+  on.addEventListener("click", look);
+  const mine = make("a", { class: "btn", href: page.dataset.mine, text: words.mine });
+  tell(fill(words.notSaved, { message }), "bad", mine, ...(page.dataset.next ? [on] : []));
 }
 
 function tellStored(late) {

@@ -39,6 +39,13 @@ function showRail(open) {
 
 railButton?.addEventListener("click", () => showRail(!root.classList.contains("rail-open")));
 
+/* A strip of tabs shows the one that is open, also where it is wider than the page */
+for (const tab of document.querySelectorAll(".tabs [aria-current]")) {
+  const strip = tab.closest(".tabs");
+  const [from, to] = [strip.getBoundingClientRect(), tab.getBoundingClientRect()];
+  strip.scrollLeft += to.left + to.width / 2 - (from.left + from.width / 2);
+}
+
 /* Menus close when one looks elsewhere */
 document.addEventListener("click", (event) => {
   for (const menu of document.querySelectorAll("details.menu[open]")) if (!menu.contains(event.target)) menu.open = false;
