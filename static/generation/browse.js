@@ -29,6 +29,7 @@ for (const all of document.querySelectorAll("input[data-ticks]")) {
   all.addEventListener("change", () => those().forEach((box) => { box.checked = all.checked; }));
   for (const box of those()) box.addEventListener("change", show);
   show();
+  all.closest("[hidden]").hidden = false;
 }
 
 document.addEventListener("keydown", (event) => {
