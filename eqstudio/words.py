@@ -180,5 +180,12 @@ REASONS: dict[str, Any] = {
     "this grade was never intended": _("this grade was never intended"),
     "the scale is nominal, without order or distance": _("the scale is nominal, without order or distance"),
     "the values are words, without order or distance": _("the values are words, without order or distance"),
+    "fewer than three people have answered": _("fewer than three people have answered"),
+    "fewer than three systems, guessing included, answered every item": _(
+        "fewer than three systems, guessing included, answered every item"
+    ),
+    "no variation: all systems have the same figure": _("no variation: all systems have the same figure"),
+    "no variation: all people have the same figure": _("no variation: all people have the same figure"),
+    "no person has answered": _("no person has answered"),
 }
 """Why a statistic is undefined. The domain says it in English; JSON keeps that, pages translate it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django import forms
@@ -153,17 +154,22 @@ class CorpusForm(forms.Form):
     licence = forms.CharField(label=_("Licence"), max_length=120, required=False)
 
 
-class FlaggedForm(forms.Form):
-    """What becomes of a flagged dialogue."""
+BECOMES = {
+    DialogueState.READY: _("It is good enough: let people judge it"),
+    DialogueState.SCRIPTED: _("Speak it again"),
+    DialogueState.BRIEFED: _("Write it again"),
+    DialogueState.REJECTED: _("Reject it"),
+}
 
-    to = forms.TypedChoiceField(
-        label=_("What is to become of it"),
-        coerce=DialogueState,
-        choices=[
-            (DialogueState.READY.value, _("It is good enough: let people judge it")),
-            (DialogueState.SCRIPTED.value, _("Speak it again")),
-            (DialogueState.BRIEFED.value, _("Write it again")),
-            (DialogueState.REJECTED.value, _("Reject it")),
-        ],
-    )
+
+class FlaggedForm(forms.Form):
+    """What becomes of a flagged dialogue, or of several; ``possible`` is what is offered."""
+
+    to = forms.TypedChoiceField(label=_("What is to become of it"), coerce=DialogueState)
     reason = forms.CharField(label=_("Why"), max_length=300)
+
+    def __init__(self, *args: Any, possible: Sequence[DialogueState], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        to = self.fields["to"]
+        if isinstance(to, forms.ChoiceField):
+            to.choices = [(state.value, BECOMES[state]) for state in possible]

@@ -64,6 +64,7 @@ class UploadForm(forms.Form):
 
     sent = ManyFiles(
         label=_("Files"),
+        allow_empty_file=True,  # an empty one among many is refused by its name when it is read; the others come in
         help_text=_(
             "Many files or one zip. WAV, FLAC, MP3, Ogg, Opus, M4A, AAC, WebM and AIFF; a CSV, TSV or JSONL table may be among "
             "them, with the columns audio, text, language, category, speaker, consent and licence."

@@ -7,6 +7,7 @@ from generation.views import batches, browser, corpora, providers, shortcuts, up
 urlpatterns = [
     path("corpora/", corpora.corpora, name="corpora"),
     path("corpora/<str:uid>/", browser.corpus, name="corpus"),
+    path("corpora/<str:uid>/decide/", browser.corpus_decide, name="corpus_decide"),
     path("corpora/<str:uid>/upload/", uploads.corpus_upload, name="corpus_upload"),
     path("uploads/<str:uid>/", uploads.upload, name="upload"),
     path("dialogues/<str:uid>/", corpora.dialogue, name="dialogue"),

@@ -66,6 +66,7 @@ TABLE = {
     "healthz": get(OPEN),
     "corpora": get(CURATE),
     "corpus": get(CURATE, "corpus"),
+    "corpus_decide": post(CURATE, "corpus"),
     "dialogue": get(CURATE, "dialogue"),
     "dialogue_decide": post(CURATE, "dialogue"),
     "dialogue_words": get(CURATE, "dialogue"),

@@ -32,12 +32,13 @@ def round_ensure(corpus: Corpus) -> Round:
 
 
 def round_judge(round_: Round, *, now: datetime, budget: int) -> int:
-    """Let the listeners judge what waits for them, at most ``budget`` items. In the visitor's round only one does.
+    """Let the listeners judge what waits for them, at most ``budget`` items.
 
-    Returns how many judgements were submitted.
+    In the visitor's round as many do as leave one judgement an item open: the visitor's closes it. Returns how many judgements
+    were submitted.
     """
     done = 0
-    for listener in LISTENERS[:1] if round_.name == YOUR_TURN else LISTENERS:
+    for listener in LISTENERS[: round_.people_per_item - 1] if round_.name == YOUR_TURN else LISTENERS:
         person = User.objects.get(username=listener.username)
         while done < budget:
             assignment = assignment_next(round=round_, annotator=person, now=now)

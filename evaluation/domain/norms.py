@@ -115,7 +115,7 @@ def cohort_norm(values: Mapping[str, float], *, metric: str, item_set: str = "")
     Where more than half the cohort is equal the MAD is 0; then 1.2533 times the mean absolute deviation from the median.
     """
     if len(values) < MIN_COHORT:
-        return NoNorm(f"a norm needs at least {MIN_COHORT} systems, there are {len(values)}")
+        return NoNorm("fewer than three systems, guessing included, answered every item")
     centre = median(values.values())
     deviations = [abs(value - centre) for value in values.values()]
     spread, recipe = MAD_TO_SD * median(deviations), "median, 1.4826 MAD"
@@ -141,7 +141,7 @@ def people_norm(
     the part of the variance between people that is only the length of the exam, which the reliability tells.
     """
     if len(means) < MIN_COHORT:
-        return NoNorm(f"a norm needs at least {MIN_COHORT} people, there are {len(means)}")
+        return NoNorm("fewer than three people have answered")
     spread = stdev(means)
     if spread <= EQUAL:
         return NoNorm("no variation: all people have the same figure")

@@ -88,6 +88,17 @@ def confusion_svg(rows: Rows, *, given: str, intended: str, narrow: bool) -> str
     return svg_of(alt.layer(cells, words).properties(width=side, height=side))
 
 
+def around(values: Sequence[float]) -> list[float]:
+    """An axis that holds ``values`` with room on both sides, so that also equal ones stand between ticks that tell their
+    place. It does not leave 0 to 1 where no value does.
+    """
+    low, high = min(values, default=0.0), max(values, default=1.0)
+    room = max((high - low) * 0.1, 0.05)
+    if low >= 0 and high <= 1:
+        return [max(0.0, low - room), min(1.0, high + room)]
+    return [low - room, high + room]
+
+
 def cost_svg(rows: Rows, *, cost: str, axis: str, narrow: bool) -> str:
     """What an answer costs against how good it is; people and models on the same axes."""
     import altair as alt  # noqa: PLC0415 -- slow import
@@ -96,7 +107,7 @@ def cost_svg(rows: Rows, *, cost: str, axis: str, narrow: bool) -> str:
     colours = alt.Scale(domain=list(COLOURS), range=list(COLOURS.values()))
     base = alt.Chart(alt.Data(values=known))
     x = alt.X("effort:Q", title=cost, scale=alt.Scale(zero=True, nice=True))
-    y = alt.Y("value:Q", title=axis, scale=alt.Scale(zero=False, nice=True))
+    y = alt.Y("value:Q", title=axis, scale=alt.Scale(domain=around([row["value"] for row in known]), nice=False))
     dots = base.mark_point(size=80, filled=True, opacity=1).encode(
         x=x, y=y, color=alt.Color("kind:N", scale=colours, legend=None)
     )

@@ -60,6 +60,7 @@ def comparison(request: HttpRequest, uid: str) -> HttpResponse:
         "by": at.by,
         "by_words": [(name, BY_WORDS[name]) for name in BY],
         "choices": _choices(at),
+        "unknown": _unknown(at),
         "query": request.GET.urlencode(),
         "systems": systems_of(result),
         "chosen": at.chosen,
@@ -209,6 +210,16 @@ def _choices(at: Seen) -> list[tuple[str, Any, list[tuple[str, str]]]]:
         if len(values) > 1:
             found.append((name, BY_WORDS[name], [(value, group_label(at.benchmark, name, value)) for value in values]))
     return found
+
+
+def _unknown(at: Seen) -> list[str]:
+    """What the address filters by that no item of the split has."""
+    facts = item_facts(split=at.study.split, benchmark=at.benchmark).values()
+    return [
+        group_label(at.benchmark, name, value)
+        for name, value in at.filters.items()
+        if not any(value in fact.values(name) for fact in facts)
+    ]
 
 
 def _norms(at: Seen) -> list[tuple[str, Any]]:

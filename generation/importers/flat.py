@@ -28,9 +28,15 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "valence": ("valence", "sentiment"),
     "source": ("source",),
     "grade": ("grade", "score"),
+    "role": ("role",),
+    "rendition": ("rendition", "variant"),
+    "position": ("position",),
 }
 """What a column may be called; the first that is there and filled counts."""
 
+ROLES = ("context", "critical", "response")
+
+MAX_POSITION = 999
 _NO = frozenset({"no", "false", "0", "n", "none", "refused", "withdrawn", "否", "无", "不同意"})
 _CHINESE = re.compile(r"[\u3400-\u9fff]")
 _LANGUAGES = {
@@ -55,6 +61,12 @@ def value_of(values: Mapping[str, Any], name: str, defaults: Mapping[str, str]) 
     return defaults.get(name, "")
 
 
+def empty_cell(values: Mapping[str, Any], name: str) -> str:
+    """The reason when the row has a column for ``name`` and nothing in it; empty when there is no such column."""
+    found = next((column for column in COLUMNS[name] if column in values), "")
+    return _("The cell in the column %(column)s is empty. Fill it in.") % {"column": found} if found else ""
+
+
 def flat_dialogue(
     values: Mapping[str, Any],
     *,
@@ -77,21 +89,26 @@ def flat_dialogue(
     text = get("text")
     if not text and not wordless:
         raise RowRefused(
-            _("The transcript is missing. Expected a column called one of: %(columns)s.")
+            empty_cell(values, "text")
+            or _("The transcript is missing. Expected a column called one of: %(columns)s.")
             % {"columns": ", ".join(COLUMNS["text"])}
         )
     if get("consent").lower() in _NO:
         raise RowRefused(_("The speaker has not consented (consent is %(value)r).") % {"value": get("consent")})
+    if not get("category") and (unfilled := empty_cell(values, "category")):
+        raise RowRefused(unfilled)
     benchmark, category = category_known(get("benchmark"), get("category"))
     grade = _grade(get("grade"))
     said_source = get("source").lower()
+    role = _role(benchmark, get("role").lower())
+    label = get("rendition") or _label(benchmark, role, grade)
     turn = TurnRow(
-        position=1,
-        role=_role(benchmark),
+        position=_position(get("position")),
+        role=role,
         speaker="speaker",
         speaker_name=get("speaker"),
         gender=get("gender").lower(),
-        variants=(VariantRow(label=_label(benchmark, grade), text=text, audio=audio, tone=get("tone"), grade=grade),),
+        variants=(VariantRow(label=label, text=text, audio=audio, tone=get("tone"), grade=grade),),
     )
     recording = {name: get(name) for name in ("speaker", "consent", "licence") if get(name)}
     return DialogueRow(
@@ -116,16 +133,21 @@ def _grade(said: str) -> int | None:
     raise RowRefused(_("The grade is %(value)r; expected 1, 2, 3 or 4.") % {"value": said})
 
 
-def _role(benchmark: str) -> str:
-    """What people judge in this benchmark; one line alone is no pair, so where pairs are judged it is context."""
-    found = benchmark_get(benchmark)
-    return "context" if found.shortcut_pairs else found.review_form.graded_roles[0]
+def _role(benchmark: str, said: str) -> str:
+    """The role that a row names; else that which people grade in this benchmark, for a lone clip is there to be judged."""
+    return said if said in ROLES else benchmark_get(benchmark).review_form.graded_roles[0]
 
 
-def _label(benchmark: str, grade: int | None) -> str:
+def _label(benchmark: str, role: str, grade: int | None) -> str:
+    """A lone clip is neither side of a pair, so where pairs are asked about it is the only one."""
     if grade is not None:
         return str(grade)
-    return "target" if _role(benchmark) == "critical" else "only"
+    return "target" if role == "critical" and benchmark_get(benchmark).shortcut_pairs is None else "only"
+
+
+def _position(said: str) -> int:
+    """Which line of its dialogue it is; the first unless the row says a whole number from 1."""
+    return int(said) if said.isascii() and said.isdigit() and 1 <= int(said) <= MAX_POSITION else 1
 
 
 def language_known(named: str, text: str) -> str:

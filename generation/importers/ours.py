@@ -16,12 +16,15 @@ from django.utils.translation import gettext as _
 
 from generation.importers.base import Audio, DialogueRow, Embedded, Refusal, RowRefused, TurnRow, VariantRow
 from generation.importers.files import file_inside
-from generation.importers.flat import category_known, language_known
+from generation.importers.flat import ROLES, category_known, language_known
 from generation.importers.tables import Row
 
 NESTED = frozenset({"dialogue_id", "benchmark", "category", "language", "turns"})
-FLAT = frozenset({"dialogue_id", "position", "role", "label", "text", "audio", "scenario", "extras"})
-ROLES = ("context", "critical", "response")
+FLAT = frozenset({"dialogue_id", "position", "role", "label", "text", "audio"})
+"""A row per rendition, by whoever wrote it."""
+SAID = ("benchmark", "category", "language")
+WRITTEN = FLAT | {"scenario", "extras"}
+"""The same as the studio writes it."""
 SOURCES = ("synthetic", "recorded", "imported")
 _ESCAPED = re.compile(r"''*[=+\-@\t\r\n]")
 
@@ -117,29 +120,32 @@ def _audio(variant: Mapping[str, Any], position: int, root: Path) -> Audio:
     return file_inside(root, audio)
 
 
-def dialogues_of(rows: Iterable[Row | Refusal], name: str, root: Path) -> Iterator[DialogueRow | Refusal]:
-    """Our CSV: the rows of a dialogue follow each other."""
+def dialogues_of(
+    rows: Iterable[Row | Refusal], name: str, root: Path, defaults: Mapping[str, str]
+) -> Iterator[DialogueRow | Refusal]:
+    """A row per rendition: the rows of a dialogue follow each other. ``defaults`` hold where a row does not say it."""
     here: list[Row] = []
     for row in rows:
         if isinstance(row, Refusal):
             yield row
             continue
         if here and here[0].values["dialogue_id"] != row.values["dialogue_id"]:
-            yield _together(here, name, root)
+            yield _together(here, name, root, defaults)
             here = []
         here.append(row)
     if here:
-        yield _together(here, name, root)
+        yield _together(here, name, root, defaults)
 
 
-def _together(rows: list[Row], name: str, root: Path) -> DialogueRow | Refusal:
+def _together(rows: list[Row], name: str, root: Path, defaults: Mapping[str, str]) -> DialogueRow | Refusal:
     try:
         lines = [{key: _plain(value) for key, value in row.values.items()} for row in rows]
         turns: dict[str, dict[str, Any]] = {}
         for line in lines:
             turn = turns.setdefault(line["position"], {**line, "position": _number(line["position"]), "variants": []})
             turn["variants"].append({**line, "intended_grade": _number(line.get("intended_grade", ""))})
-        return our_dialogue({**lines[0], "turns": list(turns.values())}, name, rows[0].where, root)
+        told = {**dict.fromkeys(SAID, ""), **defaults, **{key: value for key, value in lines[0].items() if value}}
+        return our_dialogue({**told, "turns": list(turns.values())}, name, rows[0].where, root)
     except RowRefused as refused:
         return Refusal(path=name, row=rows[0].where, reason=refused.reason)
 

@@ -4,7 +4,7 @@ from generation.services.batches import BriefInput, batch_cancel, batch_create, 
 from generation.services.budgets import Budget, BudgetSpent, budget_set
 from generation.services.checking import qc_imported, qc_run
 from generation.services.corpora import corpus_create, corpus_ensure
-from generation.services.flagged import dialogue_settle
+from generation.services.flagged import AS_IT_IS, dialogue_settle, dialogue_settled_as, dialogues_settle
 from generation.services.gates import Busy, slots_reclaim
 from generation.services.generating import batch_top_up, briefs_wanted, dialogues_of, dialogues_run
 from generation.services.hearing import hearing_ask, transcript_correct
@@ -19,6 +19,7 @@ from generation.services.uploading import upload_create, upload_run
 from generation.services.voicing import clips_synthesize
 
 __all__ = [
+    "AS_IT_IS",
     "BriefInput",
     "Budget",
     "BudgetSpent",
@@ -43,11 +44,13 @@ __all__ = [
     "dialogue_move",
     "dialogue_reserve",
     "dialogue_settle",
+    "dialogue_settled_as",
     "dialogue_step",
     "dialogues_move",
     "dialogues_of",
     "dialogues_retry",
     "dialogues_run",
+    "dialogues_settle",
     "hearing_ask",
     "import_check",
     "leases_reclaim",

@@ -102,6 +102,7 @@ def import_walk(
     The first ``start`` rows were dealt with before: they are read past.
     """
     seen: dict[str, str] = {}
+    root = path if path.is_dir() else path.parent
     for number, row in enumerate(importers.get(format)(defaults).discover(path)):
         past = number < start
         if isinstance(row, Refusal):
@@ -111,7 +112,7 @@ def import_walk(
             outcome = Refusal(path=row.path, row=row.row, reason=reason)
         else:
             seen[row.external_id] = row.path
-            outcome = None if past else _take(corpus, row, transcriber)
+            outcome = None if past else _take(corpus, row, transcriber, root)
         if not past:
             yield _shown(outcome) if isinstance(outcome, Refusal) else outcome
 
@@ -120,7 +121,7 @@ def _shown(refusal: Refusal) -> Refusal:
     return Refusal(path=readable(refusal.path), row=readable(refusal.row), reason=readable(refusal.reason))
 
 
-def _take(corpus: Corpus, row: DialogueRow, transcriber: str) -> Dialogue | Refusal | None:
+def _take(corpus: Corpus, row: DialogueRow, transcriber: str, root: Path) -> Dialogue | Refusal | None:
     row = replace(row, external_id=_id(row.external_id))
     if Dialogue.objects.filter(corpus=corpus, external_id=row.external_id).exists():
         return None
@@ -128,7 +129,7 @@ def _take(corpus: Corpus, row: DialogueRow, transcriber: str) -> Dialogue | Refu
     if spoilt:
         return Refusal(path=row.path, row=row.row, reason=spoilt)
     try:
-        taken = {audio: _taken(audio) for audio in _shuffled(row)}
+        taken = {audio: _taken(audio, root) for audio in _shuffled(row)}
         for turn in row.turns:  # before the transaction, which would keep others waiting meanwhile
             copies_make(clips=[taken[variant.audio].clip for variant in turn.variants])
         return _write(corpus, row, taken, transcriber)
@@ -160,10 +161,11 @@ def _id(external_id: str) -> str:
     return f"{external_id[: MAX_ID - 17]}~{hashlib.sha256(external_id.encode(errors='replace')).hexdigest()[:16]}"
 
 
-def _taken(audio: Audio) -> Taken:
+def _taken(audio: Audio, root: Path) -> Taken:
+    """A clip, under the name that its sender knows it by: as it lies below ``root``."""
     if isinstance(audio, Embedded):
         return clip_take(data=audio.data, name=audio.name)
-    name = f"{audio.parent.name}/{audio.name}"
+    name = audio.relative_to(root).as_posix() if audio.is_relative_to(root) else audio.name
     try:
         if audio.stat().st_size > MAX_BYTES:  # clip_take says so, too, but after it was read
             raise InvalidInput(

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, QueryDict
-from django.shortcuts import render
+from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_safe
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_http_methods, require_safe
 
 from eqstudio.benchmarks import benchmarks
+from eqstudio.errors import StudioError
+from generation.domain.lifecycle import DialogueState
+from generation.forms import FlaggedForm
+from generation.models import Corpus
 from generation.selectors import (
     Facets,
     Wanted,
@@ -22,6 +30,7 @@ from generation.selectors import (
     wanted_read,
 )
 from generation.selectors.browsing import ORDERS, PARAMETERS, Lines
+from generation.services import AS_IT_IS, dialogues_settle
 from generation.views.guards import curating, person
 from generation.words import STATE_LABELS, benchmark_title, category_label
 
@@ -32,7 +41,43 @@ PER_PAGE = 50
 @curating
 def corpus(request: HttpRequest, uid: str) -> HttpResponse:
     """The dialogues of a corpus, by any combination of filters, in any of the orders."""
+    return _corpus_page(request, corpus_for(person(request), uid), FlaggedForm(possible=AS_IT_IS))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@curating
+def corpus_decide(request: HttpRequest, uid: str) -> HttpResponse:
+    """One decision, with one reason, on the flagged dialogues that were ticked. Asked for without one, it is the list."""
     found = corpus_for(person(request), uid)
+    listed = f"{reverse('corpus', args=[uid])}?{request.GET.urlencode()}".rstrip("?")
+    if request.method != "POST":
+        return redirect(listed)
+    form = FlaggedForm(request.POST, possible=AS_IT_IS)
+    chosen = request.POST.getlist("dialogue")
+    if form.is_valid():
+        try:
+            moved = dialogues_settle(corpus=found, uids=chosen, actor=person(request), **form.cleaned_data)
+        except StudioError as error:
+            form.add_error("to" if error.field == "to" else None, error.message)
+        else:
+            _tell(request, moved, len(set(chosen)) - moved, form.cleaned_data["to"])
+            return redirect(listed)
+    return _corpus_page(request, found, form, chosen)
+
+
+def _tell(request: HttpRequest, moved: int, left: int, to: str) -> None:
+    said = ngettext("%(count)d dialogue is now: %(state)s.", "%(count)d dialogues are now: %(state)s.", moved)
+    messages.success(request, said % {"count": moved, "state": STATE_LABELS[to]})
+    if left:
+        said = ngettext(
+            "%(count)d was no longer flagged and was left as it is.",
+            "%(count)d were no longer flagged and were left as they are.",
+            left,
+        )
+        messages.warning(request, said % {"count": left})
+
+
+def _corpus_page(request: HttpRequest, found: Corpus, form: FlaggedForm, chosen: Sequence[str] = ()) -> HttpResponse:
     wanted = wanted_read(request.GET.dict())
     facets = corpus_facets(corpus=found)
     page = Paginator(dialogues_wanted(corpus=found, wanted=wanted), PER_PAGE).get_page(request.GET.get("page"))
@@ -47,6 +92,9 @@ def corpus(request: HttpRequest, uid: str) -> HttpResponse:
         "listed": address_of(request.GET),
         "rows": [(dialogue, counted.get(dialogue.pk, Lines(0, 0))) for dialogue in page.object_list],
         "page_obj": page,
+        "form": form,
+        "chosen": chosen,
+        "undecided": sum(dialogue.state == DialogueState.FLAGGED for dialogue in page.object_list),
     }
     return render(request, "generation/corpus.html", context)
 

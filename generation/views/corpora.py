@@ -7,13 +7,13 @@ from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 
 from eqstudio.errors import StudioError
 from generation.domain.lifecycle import DialogueState
 from generation.forms import CorpusForm, FlaggedForm
 from generation.media import ClipCard, clip_card
-from generation.models import Clip, Rendition
+from generation.models import Clip, Dialogue, Rendition
 from generation.selectors import (
     corpora_listed,
     dialogue_detail,
@@ -21,7 +21,7 @@ from generation.selectors import (
     dialogue_neighbours,
     wanted_read,
 )
-from generation.services import corpus_create, dialogue_settle
+from generation.services import corpus_create, dialogue_settle, dialogue_settled_as
 from generation.views.browser import address_of
 from generation.views.guards import curating, person
 from generation.words import STATE_LABELS
@@ -50,8 +50,15 @@ def corpora(request: HttpRequest) -> HttpResponse:
 @curating
 def dialogue(request: HttpRequest, uid: str) -> HttpResponse:
     """Every line and rendition with its sound, measures, findings and where it came from. Shows the key: not for annotators."""
+    found = dialogue_for(person(request), uid)
+    form = None
+    if found.state == DialogueState.FLAGGED:
+        form = FlaggedForm(possible=dialogue_settled_as(dialogue=found))
+    return _dialogue_page(request, found, form)
+
+
+def _dialogue_page(request: HttpRequest, found: Dialogue, form: FlaggedForm | None) -> HttpResponse:
     user = person(request)
-    found = dialogue_for(user, uid)
     detail = dialogue_detail(dialogue=found)
     rows = [
         (
@@ -69,8 +76,7 @@ def dialogue(request: HttpRequest, uid: str) -> HttpResponse:
     context["listed"] = address_of(request.GET)
     context["may_word"] = not found.is_made_here and found.state in (DialogueState.READY, DialogueState.FLAGGED)
     context["takes"] = [(take, clip_card(clip=take.clip, holder=user.uid, original=True)) for take in detail.takes]
-    if found.state == DialogueState.FLAGGED:
-        context["form"] = FlaggedForm()
+    context["form"] = form
     return render(request, "generation/dialogue.html", context)
 
 
@@ -83,15 +89,27 @@ def _cards(clip: Clip | None, holder: str) -> tuple[ClipCard | None, ClipCard | 
     return clip_card(clip=clip, holder=holder), original
 
 
-@require_POST
+@require_http_methods(["GET", "HEAD", "POST"])
 @curating
 def dialogue_decide(request: HttpRequest, uid: str) -> HttpResponse:
     """What a researcher says about a flagged dialogue: good enough, no good, to be spoken again, to be written again."""
     found = dialogue_for(person(request), uid)
-    form = FlaggedForm(request.POST)
+    if request.method != "POST":
+        return redirect("dialogue", uid)
+    if found.state != DialogueState.FLAGGED:
+        messages.error(
+            request,
+            _("Nothing was changed: the dialogue is no longer flagged. It is now: %(state)s.")
+            % {"state": STATE_LABELS[found.state]},
+        )
+        return redirect("dialogue", uid)
+    form = FlaggedForm(request.POST, possible=dialogue_settled_as(dialogue=found))
     if form.is_valid():
-        dialogue_settle(dialogue=found, actor=person(request), **form.cleaned_data)
-        messages.success(request, _("Done. The dialogue is now: %(state)s.") % {"state": STATE_LABELS[found.state]})
-    else:
-        messages.error(request, _("Nothing was changed: choose what is to become of the dialogue, and say why."))
-    return redirect("dialogue", uid)
+        try:
+            dialogue_settle(dialogue=found, actor=person(request), **form.cleaned_data)
+        except StudioError as error:
+            form.add_error("to" if error.field == "to" else None, error.message)
+        else:
+            messages.success(request, _("Done. The dialogue is now: %(state)s.") % {"state": STATE_LABELS[found.state]})
+            return redirect("dialogue", uid)
+    return _dialogue_page(request, found, form)

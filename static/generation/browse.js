@@ -18,6 +18,20 @@ const actions = rows.length
   ? { j: () => step(1), k: () => step(-1), n: () => follow("next"), p: () => follow("prev") }
   : { j: () => follow("next"), k: () => follow("prev"), n: () => follow("next"), p: () => follow("prev") };
 
+// One box that ticks all of its kind.
+for (const all of document.querySelectorAll("input[data-ticks]")) {
+  const those = () => [...document.querySelectorAll(`input[name="${all.dataset.ticks}"]`)];
+  const show = () => {
+    const ticked = those().filter((box) => box.checked).length;
+    all.checked = ticked > 0 && ticked === those().length;
+    all.indeterminate = ticked > 0 && ticked < those().length;
+  };
+  all.addEventListener("change", () => those().forEach((box) => { box.checked = all.checked; }));
+  for (const box of those()) box.addEventListener("change", show);
+  show();
+  all.closest("[hidden]").hidden = false;
+}
+
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.target.closest(typing)) return;
   if (document.querySelector("dialog[open]") || event.target.closest(".rail, .top")) return;

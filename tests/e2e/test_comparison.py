@@ -65,4 +65,9 @@ def test_enter_begins_the_exam(page, sign_in):
     sign_in(page, person)
     page.goto(reverse("sit", args=[sitting.uid]))
     page.locator("body").press("Enter")
-    page.wait_for_selector("#sit-form")
+    page.wait_for_selector("#sit-form .clip-wave")
+    options = page.locator("#sit-form [data-letter] .clip")
+    assert set(options.locator(".clip-time").all_inner_texts()) == {""}, "the longer one is not to be seen"
+    wave = options.locator(".clip-wave").first
+    assert (wave.get_attribute("aria-valuemax"), wave.get_attribute("aria-valuetext")) == ("100", "0 %")
+    assert ":" in page.locator("#sit-question li .clip-time").first.inner_text()

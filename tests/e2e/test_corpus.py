@@ -105,3 +105,21 @@ def test_the_words_of_a_recording_are_typed_in_by_keyboard_alone(page_of, corpus
     expect(page.get_by_text("Who is there?", exact=True).first).to_be_visible()
     dialogue.refresh_from_db()
     assert dialogue.state == "ready"
+
+
+@pytest.mark.parametrize("width", [360, 1440])
+def test_flagged_dialogues_are_ticked_and_decided_together(page_of, corpus, axe_check, width):
+    corpus.dialogues.exclude(title="Alder").update(state="flagged")
+    page = page_of(viewport={"width": width, "height": 900})
+    page.goto(f"{reverse('corpus', args=[corpus.uid])}?state=flagged")
+    page.get_by_label("All flagged dialogues on this page").check()
+    boxes = page.locator("input[name=dialogue]")
+    expect(boxes).to_have_count(2)
+    expect(boxes.first).to_be_checked()
+    axe_check(page)
+
+    page.get_by_label("Why").fill("I listened to all of them.")
+    page.get_by_role("button", name="Decide").click()
+
+    expect(page.get_by_text("2 dialogues are now: ready.")).to_be_visible()
+    assert set(corpus.dialogues.values_list("state", flat=True)) == {"ready"}

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import subprocess
 import sys
 import zipfile
@@ -13,8 +14,10 @@ from django.urls import reverse
 from eqstudio.models import Event
 from evaluation.domain.statistics import adjusted
 from evaluation.figures import Figure, csv_of, latex_of
+from evaluation.figures.drawing import around, cost_svg
 from evaluation.models import ErrorTag, FrozenNorm, Respondent, Sitting
 from evaluation.services import comparison_build, release_build, respondent_drive, sitting_open, study_run
+from generation.words import category_label
 from tests.eqstudio.factories import annotator, researcher
 from tests.evaluation.factories import (
     echomind_study,
@@ -232,6 +235,34 @@ def test_confusion_is_drawn_for_grades(client):
     table = client.get(reverse("comparison_table", args=[study.uid, "confusion", "csv"])).content.decode()
     assert "2,2,2,1.0" in table.splitlines()
     assert "Quadratic kappa" in client.get(reverse("comparison", args=[study.uid])).content.decode()
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [([0.857, 0.857], [0.807, 0.907]), ([1.0], [0.95, 1.0]), ([0.2, 0.7], [0.15, 0.75]), ([-1.0, 3.0], [-1.4, 3.4])],
+)
+def test_the_axis_of_what_an_answer_takes_tells_equal_values_from_the_whole(values, expected):
+    rows = [{"name": f"p{n}", "kind": "person", "value": value, "effort": 9.0} for n, value in enumerate(values)]
+    svg = cost_svg(rows, cost="Seconds", axis="Right", narrow=False)
+    ticks = [float(tick.replace("\N{MINUS SIGN}", "-")) for tick in re.findall(r">([\d.\u2212]+)</text>", svg)]
+
+    assert around(values) == pytest.approx(expected)
+    assert len([tick for tick in ticks if expected[0] <= tick <= expected[1]]) >= 2
+
+
+def test_an_old_address_is_told_and_keys_are_read_as_words(client):
+    study = sat(speecheq_study(items=4))
+    client.force_login(researcher())
+    address = reverse("comparison", args=[study.uid])
+
+    page = client.get(address).content.decode()
+    stale = client.get(address, {"category": "zzz"}).content.decode()
+
+    assert "No item of this study is of" not in page
+    assert "No item of this study is of: zzz." in stale
+    category = study.split.items.first().dialogue.category
+    assert f"<td>{category}</td>" not in page
+    assert f"<td>{category_label('speecheq', category)}</td>" in page
 
 
 def test_names_break_neither_a_spreadsheet_nor_latex():

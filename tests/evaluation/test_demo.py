@@ -27,6 +27,7 @@ from generation.domain.lifecycle import DialogueState
 from generation.models import Batch, Corpus, Dialogue, QcReport
 from generation.selectors import item_view
 from generation.services import dialogue_move, dialogues_run
+from tests.annotation.factories import lease, submit
 from tests.generation.factories import DialogueFactory
 
 
@@ -86,12 +87,25 @@ def test_demo_goes_from_speech_to_comparison_once(demo):
         assert set(model.objects.values_list("is_demo", flat=True)) == {True}
     mine = Round.objects.get(name=YOUR_TURN)
     assert (mine.items.count(), mine.items.exclude(closed_at=None).count()) == (3, 0)
-    assert Judgement.objects.filter(item__round=mine).count() == 3
+    assert Judgement.objects.filter(item__round=mine).count() == 6
     before = counts()
     demo_people_ensure()
     assert demo_corpora_ensure(voice="fake", transcriber="fake", scripts=FEW) == []
     assert demo_advance(now=timezone.now()) == 0
     assert counts() == before
+
+
+def test_what_the_visitor_says_closes_the_items_and_shows_an_outcome(demo):
+    demo_advance(now=timezone.now())
+    mine = Round.objects.get(name=YOUR_TURN)
+    visitor = User.objects.get(username="demo-annotator")
+
+    for _item in range(mine.items.count()):
+        submit(lease(mine, visitor, timezone.now()))
+
+    assert mine.items.filter(closed_at=None).count() == 0
+    states = {item.dialogue.state for item in mine.items.select_related("dialogue")}
+    assert states <= {"kept", "rejected", "disputed"}
 
 
 def flag(dialogue: Dialogue, *checks: str) -> None:

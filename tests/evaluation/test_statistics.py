@@ -190,7 +190,7 @@ def test_seq_falls_back_where_the_mad_is_nothing():
 
 @pytest.mark.parametrize(
     ("values", "reason"),
-    [({"a": 0.5, "b": 0.5, "c": 0.5}, "no variation"), ({"a": 0.1, "b": 0.2}, "at least 3 systems")],
+    [({"a": 0.5, "b": 0.5, "c": 0.5}, "no variation"), ({"a": 0.1, "b": 0.2}, "fewer than three systems")],
 )
 def test_seq_is_undefined_without_a_cohort(values, reason):
     norm = cohort_norm(values, metric="acc_traj")

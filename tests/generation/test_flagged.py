@@ -10,7 +10,7 @@ from generation.providers.transcriber.fake import FakeTranscriber
 from generation.providers.voice.fake import FakeVoice
 from generation.selectors import dialogue_detail
 from generation.services import dialogue_move, dialogue_settle
-from tests.generation.factories import speecheq_dialogue
+from tests.generation.factories import CorpusFactory, speecheq_dialogue
 from tests.generation.pipeline import advance, one_briefed
 
 pytestmark = pytest.mark.django_db
@@ -170,3 +170,66 @@ def test_the_page_decides_and_needs_a_reason(client, rita, alice, otto):
     for user, status in ((alice, 403), (otto, 404)):
         client.force_login(user)
         assert client.post(address, {"to": "ready", "reason": "x"}).status_code == status
+
+
+def choices(page) -> list[str]:
+    return [value for value in ("ready", "scripted", "briefed", "rejected") if f'<option value="{value}"' in page]
+
+
+def test_a_recording_is_not_offered_to_be_made_again_and_a_refusal_keeps_the_reason(client, rita):
+    recording, made = speecheq_dialogue(state="flagged"), flagged()
+    client.force_login(rita)
+
+    pages = [client.get(reverse("dialogue", args=[each.uid])).content.decode() for each in (recording, made)]
+    address = reverse("dialogue_decide", args=[recording.uid])
+    refused = client.post(address, {"to": "scripted", "reason": "Line 1 is mumbled."})
+    unsaid = client.post(address, {"to": "ready", "reason": ""})
+
+    assert [choices(page) for page in pages] == [
+        ["ready", "rejected"],
+        ["ready", "scripted", "briefed", "rejected"],
+    ]
+    assert (refused.status_code, unsaid.status_code) == (200, 200)
+    assert 'value="Line 1 is mumbled."' in refused.content.decode()
+    assert "errorlist" in refused.content.decode()
+    recording.refresh_from_db()
+    assert recording.state == "flagged"
+    dialogue_move(dialogue=recording, to=DialogueState.REJECTED)
+    late = client.post(address, {"to": "ready", "reason": "x"}, follow=True).content.decode()
+    assert "the dialogue is no longer flagged" in late
+    assert client.get(address)["Location"] == reverse("dialogue", args=[recording.uid])
+
+
+def test_several_flagged_dialogues_are_decided_at_once_with_one_reason(client, rita):
+    corpus = CorpusFactory()
+    mine = [speecheq_dialogue(corpus=corpus, state="flagged") for _ in range(3)]
+    ready, elsewhere = speecheq_dialogue(corpus=corpus), speecheq_dialogue(state="flagged")
+    client.force_login(rita)
+    address = reverse("corpus_decide", args=[corpus.uid])
+    page = client.get(reverse("corpus", args=[corpus.uid])).content.decode()
+
+    chosen = [each.uid for each in (mine[0], mine[1], ready, elsewhere)]
+    unsaid = client.post(address, {"to": "ready", "reason": "", "dialogue": chosen}).content.decode()
+    nobody = client.post(address, {"to": "ready", "reason": "I listened."}).content.decode()
+    again = client.post(address, {"to": "scripted", "reason": "I listened.", "dialogue": chosen}).content.decode()
+    before = Event.objects.filter(verb="moved").count()
+    answer = client.post(f"{address}?state=flagged", {"to": "ready", "reason": "I listened.", "dialogue": chosen})
+    told = client.get(answer["Location"]).content.decode()
+
+    assert page.count('name="dialogue"') == 3
+    assert unsaid.count(" checked ") == 2
+    assert "No dialogue is chosen." in nobody
+    assert 'value="I listened."' in nobody
+    assert "errorlist" in again
+    assert answer["Location"] == f"{reverse('corpus', args=[corpus.uid])}?state=flagged"
+    assert "2 dialogues are now: ready." in told
+    assert "2 were no longer flagged and were left as they are." in told
+    assert [Dialogue.objects.get(pk=each.pk).state for each in (*mine, elsewhere)] == [
+        "ready",
+        "ready",
+        "flagged",
+        "flagged",
+    ]
+    moved = Event.objects.filter(verb="moved").order_by("pk")[before:]
+    assert {(event.actor, event.detail["reason"]) for event in moved} == {(rita, "I listened.")}
+    assert len(moved) == 2

@@ -242,7 +242,7 @@ def test_audio_that_is_no_sound_is_refused_and_nothing_is_half_written(tmp_path)
     [(row, reason)] = refusals(tmp_path)
 
     assert row == folder.name
-    assert reason.startswith("audio/05.wav: ")
+    assert reason.startswith(f"interpersonal_empathy/{folder.name}/audio/05.wav: ")
     assert not Variant.objects.exists()
 
 

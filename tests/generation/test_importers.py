@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from annotation.selectors import required_clips
 from eqstudio.errors import InvalidInput
 from generation.models import Clip, Dialogue, QcReport, Variant
 from generation.selectors import item_view
@@ -101,18 +102,96 @@ def test_a_bad_row_is_told_with_its_number_and_the_rest_goes_in(tmp_path):
         ("row 6", "The file missing.wav is missing (audio)."),
         ("row 7", "audio names '../../etc/passwd', which lies outside the folder; only files inside it are read."),
         ("row 8", "audio names '/etc/passwd', which lies outside the folder; only files inside it are read."),
-        (
-            "row 9",
-            reasons(report)[6][1],
-        ),
+        ("row 9", "The cell in the column text is empty. Fill it in."),
         ("row 10", reasons(report)[7][1]),
-        ("row 11", reasons(report)[8][1]),
+        ("row 11", "The cell in the column audio is empty. Fill it in."),
     ]
-    assert reasons(report)[6][1].startswith(
-        "The transcript is missing. Expected a column called one of: text, transcript"
-    )
     assert reasons(report)[7][1].startswith("Unknown category 'melancholy'. Expected one of: ")
-    assert reasons(report)[8][1].startswith("The audio file is missing. Expected a column called one of: audio, file")
+
+
+@pytest.mark.parametrize(
+    ("table", "reason"),
+    [
+        ("audio,category\na.wav,happy\n", "The transcript is missing. Expected a column called one of: text, "),
+        ("text,category\nHello.,happy\n", "The audio file is missing. Expected a column called one of: audio, file"),
+        ("audio,text\na.wav,Hello.\n", "The category is missing. Expected a column called one of: category, "),
+        ("audio,text,category\na.wav,Hello.,\n", "The cell in the column category is empty. Fill it in."),
+    ],
+)
+def test_a_column_that_is_not_there_is_told_otherwise_than_an_empty_cell(tmp_path, table, reason):
+    sounds(tmp_path, "a.wav")
+    (tmp_path / "table.csv").write_text(table)
+
+    row, said = reasons(take(tmp_path, "audio"))[0]
+
+    assert (row, said[: len(reason)]) == ("row 2", reason)
+
+
+def test_audio_that_no_row_names_is_told_once_with_its_names(tmp_path):
+    sounds(tmp_path, "a.wav", "clips/b.wav", "clips/c.wav", "d.wav")
+    nested = {"turns": [{"variants": [{"audio": "clips/c.wav"}]}]}
+    (tmp_path / "t.jsonl").write_text("\n".join(json.dumps(row) for row in ({**GOOD, "audio": "./a.wav"}, nested)))
+
+    report = take(tmp_path, "audio")
+
+    assert report.created == 1
+    assert reasons(report)[-1] == (
+        "",
+        "2 files are named by no row of a table and were left out: clips/b.wav, d.wav.",
+    )
+    (tmp_path / "sole").mkdir()
+    sounds(tmp_path / "sole", "a.wav")
+    (tmp_path / "sole" / "t.jsonl").write_text(json.dumps(GOOD))
+    assert reasons(take(tmp_path / "sole", "audio")) == []
+
+
+# --- what people judge --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("category", "more", "expected"),
+    [
+        ("interpersonal_empathy", {}, ("critical", "only", 1, True)),
+        ("bap", {}, ("response", "only", 1, True)),
+        ("bap", {"grade": "3"}, ("response", "3", 1, True)),
+        ("happy", {}, ("critical", "target", 1, True)),
+        ("happy", {"role": "context"}, ("context", "only", 1, False)),
+        (
+            "interpersonal_empathy",
+            {"role": "Critical", "rendition": "high", "position": "4"},
+            ("critical", "high", 4, True),
+        ),
+        ("happy", {"role": "narrator", "position": "last"}, ("critical", "target", 1, True)),
+    ],
+)
+def test_a_lone_clip_is_what_people_grade_unless_its_row_says_otherwise(tmp_path, category, more, expected):
+    sounds(tmp_path, "a.wav")
+    (tmp_path / "t.jsonl").write_text(json.dumps({**GOOD, "category": category, **more}))
+
+    take(tmp_path, "audio")
+
+    variant = Variant.objects.select_related("turn__dialogue").get()
+    [clip] = required_clips(dialogue=variant.turn.dialogue)
+    assert (variant.turn.role, variant.label, variant.turn.position, clip.graded) == expected
+
+
+def test_a_row_per_rendition_makes_whole_dialogues(tmp_path):
+    sounds(tmp_path, "a.wav", "high.wav", "low.wav")
+    (tmp_path / "t.csv").write_text(
+        "dialogue_id, position, role, label, text, audio\n"
+        "d1,1,context,only,I lost my job.,a.wav\n"
+        "d1,2,critical,high,I see.,high.wav\n"
+        "d1,2,critical,low,I see.,low.wav\n"
+    )
+
+    report = take(tmp_path, "audio", benchmark="speecheq", category="interpersonal_empathy")
+
+    assert report.as_dict() == {"created": 1, "skipped": 0, "refused": []}
+    view = item_view(dialogue=Dialogue.objects.get())
+    assert [(turn.role, [variant.label for variant in turn.variants]) for turn in view.turns] == [
+        ("context", ["only"]),
+        ("critical", ["high", "low"]),
+    ]
 
 
 def test_an_open_quote_costs_its_rows_and_is_told(tmp_path):
@@ -167,8 +246,9 @@ def test_a_bad_line_says_what_is_wrong(tmp_path, line, reason):
     report = take(tmp_path, "audio")
 
     assert report.created == 1
-    [(row, said)] = reasons(report)
-    assert (row, said.removeprefix(f"{tmp_path.name}/")) == ("line 1", reason)
+    first, *left_out = reasons(report)
+    assert first == ("line 1", reason)
+    assert all("named by no row" in said for _row, said in left_out)
 
 
 def test_what_holds_for_all_rows_may_be_given(tmp_path):

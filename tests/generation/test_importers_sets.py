@@ -239,7 +239,7 @@ def test_a_bad_row_of_parquet_is_told_and_the_rest_goes_in(tmp_path):
     assert told[3][:2] == ("b.parquet", "")
     assert told[3][2].startswith("This Parquet file cannot be read: ")
     assert told[4][0:2] == ("c.parquet", "row 1")
-    assert told[4][2].startswith("The transcript is missing.")
+    assert told[4][2] == "The cell in the column text is empty. Fill it in."
 
 
 def test_a_folder_of_audio_with_its_metadata_table_is_read_too(tmp_path):

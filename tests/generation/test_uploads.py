@@ -267,6 +267,34 @@ def test_a_researcher_sends_files_and_sees_what_came_of_them(client, rita, djang
     assert "some refused" in client.get(reverse("corpus_upload", args=[corpus.uid])).content.decode()
 
 
+def test_an_empty_file_among_others_is_named_and_the_others_come_in(client, rita, django_capture_on_commit_callbacks):
+    client.force_login(rita)
+    files = [sent("a.wav", wav_bytes(seconds=0.4)), sent("b.wav", b""), sent("c.wav", wav_bytes(frequency=300))]
+
+    with django_capture_on_commit_callbacks(execute=True):
+        address = reverse("corpus_upload", args=[CorpusFactory().uid])
+        answer = client.post(address, {"sent": files, "format": "audio", "category": "echomind/happy"})
+
+    upload = Upload.objects.get()
+    assert answer["Location"] == reverse("upload", args=[upload.uid])
+    assert (upload.made, told(upload)) == (2, [("b.wav", "", "b.wav: the file is empty (0 bytes).")])
+
+
+def test_files_that_no_row_names_are_told_and_names_are_those_of_the_sender():
+    table = "audio,text\na.wav,One.\nbad.wav,Two.\n"
+    files = [
+        sent(f"{name}.wav", wav_bytes(seconds=0.4, frequency=n)) for name, n in (("a", 200), ("x", 300), ("y", 400))
+    ]
+
+    upload = take(*files, sent("bad.wav", b"<html>"), sent("table.csv", table.encode()))
+
+    assert told(upload) == [
+        ("table.csv", "row 3", "bad.wav: it is a web page, not a sound; the download has probably failed."),
+        ("", "", "2 files are named by no row of a table and were left out: x.wav, y.wav."),
+    ]
+    assert (upload.total, upload.position, upload.made, upload.refused) == (3, 3, 1, 2)
+
+
 def test_the_progress_asks_again_until_it_is_done(client, rita):
     client.force_login(rita)
     files = [sent("a.wav", wav_bytes(seconds=0.4))]

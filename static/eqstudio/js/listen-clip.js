@@ -16,6 +16,7 @@ export class Clip {
     this.id = element.dataset.clip;
     this.label = element.dataset.label || words.clip;
     this.duration = Number(element.dataset.duration) || 0;
+    this.untimed = "untimed" in element.dataset;
     this.required = Number(element.dataset.required) || 0;
     this.group = element.dataset.group || "";
     this.plays = 0;
@@ -44,7 +45,7 @@ export class Clip {
       tabindex: "0",
       "aria-label": fill(words.position, { label: this.label }),
       "aria-valuemin": "0",
-      "aria-valuemax": String(this.duration),
+      "aria-valuemax": String(this.untimed ? 100 : this.duration),
     });
     this.wave.append(this.picture.svg);
     this.time = make("span", { class: "clip-time" });
@@ -255,9 +256,7 @@ export class Clip {
     this.playButton.setAttribute("aria-label", fill(playing ? words.pause : words.play, { label: this.label }));
     this.element.classList.toggle("is-playing", playing);
     this.element.classList.toggle("is-heard", this.required > 0 && this.done);
-    this.wave.setAttribute("aria-valuenow", at.toFixed(1));
-    this.wave.setAttribute("aria-valuetext", fill(words.of, { now: clock(at), all: clock(duration) }));
-    this.time.textContent = playing || at > 0 ? `${clock(at)} / ${clock(duration)}` : clock(duration);
+    this.paintTime(at);
     const full = this.required > 0 ? this.done : part > 0.98;
     if (part === 0) this.heardText.textContent = "";
     else this.heardText.textContent = full ? words.heard : fill(words.heardShare, { percent: Math.floor(part * 100) });
@@ -267,6 +266,16 @@ export class Clip {
     const loop = this.part ? words.loopPart : words.loop;
     this.loopButton.setAttribute("aria-label", fill(loop, { label: this.label, from: clock(from), to: clock(to) }));
     this.picture.show(at, heard, duration, this.part);
+  }
+
+  paintTime(at) {
+    const { duration } = this;
+    const percent = duration > 0 ? Math.round((at / duration) * 100) : 0;
+    const of = fill(words.of, { now: clock(at), all: clock(duration) });
+    this.wave.setAttribute("aria-valuenow", this.untimed ? String(percent) : at.toFixed(1));
+    this.wave.setAttribute("aria-valuetext", this.untimed ? `${percent} %` : of);
+    if (this.untimed) return;
+    this.time.textContent = this.playing || at > 0 ? `${clock(at)} / ${clock(duration)}` : clock(duration);
   }
 
   tell() {

@@ -4,6 +4,7 @@
 //   data-src        where the sound is                  data-required  share to be heard (0-1), if any
 //   data-duration   seconds                             data-group     clips that `x` switches between
 //   data-peaks      JSON list of 0-1                    data-preload   "auto" loads it before it is wanted
+//   data-untimed    its length is not told, where it could answer for the ear
 //
 // Events bubble from the element: `clip:progress` {id, heard, share, done, playing, plays, position}, `clip:ended` {id} and
 // `clip:report` {id, message} when a person says that a clip cannot be played.
