@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from django.utils.translation import gettext as _
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -20,12 +22,22 @@ class Payload(BaseModel):
 
 
 P = TypeVar("P", bound=Payload)
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+def unstorable(value: Any) -> bool:
+    """Whether a text anywhere in ``value``, keys included, holds NUL or half a character, which PostgreSQL refuses."""
+    if isinstance(value, str):
+        return _UNSTORABLE.search(value) is not None
+    if isinstance(value, Mapping):
+        return any(unstorable(name) or unstorable(held) for name, held in value.items())
+    return isinstance(value, list | tuple) and any(map(unstorable, value))
 
 
 def payload_read(request: HttpRequest, schema: type[P]) -> P:
     """Read the body of ``request``; InvalidInput names the first field that is wrong."""
     try:
-        return schema.model_validate_json(request.body)
+        sent = schema.model_validate_json(request.body)
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"])
@@ -33,3 +45,7 @@ def payload_read(request: HttpRequest, schema: type[P]) -> P:
         raise InvalidInput(
             message % {"field": field or _("the top"), "why": first["msg"]}, field=field or None
         ) from error
+    for name, value in sent:
+        if unstorable(value):
+            raise InvalidInput(_("%(field)s holds a character that no text has.") % {"field": name}, field=name)
+    return sent

@@ -169,7 +169,7 @@ def _provenance(split: Split) -> str:
         ("rounds", ", ".join(each.name for each in split_rounds(split=split)) or "none"),
         ("corpus", split.corpus.name if split.corpus else "none"),
         *([("canary", head["canary"])] if head.get("canary") else []),
-        ("recipe", ", ".join(f"{key}={value}" for key, value in split.recipe.items() if value)),
+        ("recipe", ", ".join(f"{key}={value}" for key, value in sorted(split.recipe.items()) if value)),
     ]
     table = _table(("", ""), facts)
     if not made:

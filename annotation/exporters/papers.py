@@ -29,8 +29,8 @@ def manifest_lines(split: Split) -> Iterator[str]:
     """The manifest as JSON, an item a line."""
     yield "{\n"
     for name, value in manifest_head(split=split).items():
-        yield f"{json.dumps(name)}: {json.dumps(value, ensure_ascii=False)},\n"
+        yield f"{json.dumps(name)}: {json.dumps(value, ensure_ascii=False, sort_keys=True)},\n"
     yield '"items": [\n'
     for number, entry in enumerate(manifest_entries(split=split)):
-        yield f"{',' if number else ''}{json.dumps(entry, ensure_ascii=False)}\n"
+        yield f"{',' if number else ''}{json.dumps(entry, ensure_ascii=False, sort_keys=True)}\n"
     yield "]\n}\n"

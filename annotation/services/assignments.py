@@ -23,6 +23,7 @@ from annotation.services.participations import participation_get, special_next
 from eqstudio.errors import Conflict, InvalidInput
 from eqstudio.events import event_record
 from eqstudio.models import User
+from eqstudio.payload import unstorable
 
 State, Skip = Assignment.State, Assignment.Skip
 DRAFT_LIMIT = 64 * 1024
@@ -294,10 +295,12 @@ def participation_counted(*, participation: Participation, now: datetime, kind: 
 def draft_save(*, assignment: Assignment, draft: dict[str, Any]) -> Assignment:
     """Keep what was filled in so far, also on a lease that has ended; Conflict once it is submitted.
 
-    InvalidInput when it is no object or larger than 64 KiB.
+    InvalidInput when it is no object, larger than 64 KiB, or holds a character that no database keeps.
     """
     if not isinstance(draft, dict) or len(json.dumps(draft)) > DRAFT_LIMIT:
         raise InvalidInput(_("A draft is a JSON object of at most 64 KiB."), field="draft")
+    if unstorable(draft):
+        raise InvalidInput(_("%(field)s holds a character that no text has.") % {"field": "draft"}, field="draft")
     changed = (
         Assignment.objects.filter(pk=assignment.pk).exclude(state__in=[State.SUBMITTED, State.LATE]).update(draft=draft)
     )

@@ -77,7 +77,9 @@ def _turns(dialogues: QuerySet[Dialogue]) -> Iterator[list[_Voiced]]:
         turn__role="context"
     )
     turns: dict[int, list[_Voiced]] = defaultdict(list)
-    for dialogue, turn, label, grade, rms, lufs, duration, pitch, centroid in rows.values_list(*_FIELDS).iterator():
+    for dialogue, turn, label, grade, rms, lufs, duration, pitch, centroid in (
+        rows.order_by("turn_id", "pk").values_list(*_FIELDS).iterator()
+    ):
         cues = {"loudness": rms, "duration": duration, "pitch": pitch, "centroid": centroid}
         turns[turn].append(_Voiced(str(dialogue), label, grade, cues, lufs))
     yield from (found for found in turns.values() if len(found) > 1)

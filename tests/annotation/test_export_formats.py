@@ -8,6 +8,7 @@ import sys
 
 import pytest
 from django.core.management import call_command
+from django.db import connection
 from django.utils import timezone
 
 from annotation.exporters import Options, exporters
@@ -306,6 +307,8 @@ def test_a_dialogue_of_another_build_is_named(tmp_path, name, spoil):
 
 @pytest.mark.parametrize("name", ["csv", "huggingface", "jsonl", "speecheq"])
 def test_half_a_character_is_told_with_the_item(tmp_path, name):
+    if connection.vendor == "postgresql":
+        pytest.skip("PostgreSQL refuses half a character itself, so none can be there")
     split = split_of(items=2)
     dialogue = split.items.last().dialogue
     Dialogue.objects.filter(pk=dialogue.pk).update(extras={"note": "half \ud83d of it"})

@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from annotation.exporters import huggingface
 from annotation.exporters.sink import OWN, Sink
-from annotation.models import Export
+from annotation.models import Export, Split
 from annotation.services import export_jobs, export_request, export_write, split_export
 from annotation.services.export_jobs import export_key
 from annotation.tasks import export_run
@@ -85,7 +85,7 @@ def test_sigkill_then_resume_gives_the_same_bytes(split, tmp_path, monkeypatch, 
 
     monkeypatch.setattr(huggingface, "SHARD_BYTES", 60_000)
     call_command("split_export", "arena", "--format", name, "--output", str(out), "--resume", "--json")
-    split_export(split=split, format=name, output=tmp_path / "undisturbed")
+    split_export(split=Split.objects.get(pk=split.pk), format=name, output=tmp_path / "undisturbed")
 
     assert kept[1] > kept[0] >= wanted
     assert held(out) == held(tmp_path / "undisturbed")
