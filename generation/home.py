@@ -76,10 +76,11 @@ def search(query: str, limit: int) -> Iterator[Hit]:
 
 def stored(count: int) -> Iterator[str]:
     """The names of a few stored clips, others each time; two cheap queries each."""
-    last = Clip.objects.aggregate(last=Max("pk"))["last"] or 0
-    for _look in range(count if last else 0):
-        near = Clip.objects.filter(pk__lte=randrange(last) + 1, size__lte=LOOKED_AT_BYTES)  # noqa: S311 -- a sample
-        name = near.order_by("-pk").values_list("sha256", flat=True).first()
+    small = Clip.objects.filter(size__lte=LOOKED_AT_BYTES).order_by("pk")
+    ends = small.aggregate(first=Min("pk"), last=Max("pk"))
+    for _look in range(count if ends["last"] else 0):
+        start = randrange(ends["first"], ends["last"] + 1)  # noqa: S311 -- a sample
+        name = small.filter(pk__gte=start).values_list("sha256", flat=True).first()
         if name:
             yield name
 
