@@ -21,9 +21,11 @@ def figure(estimate: Estimate) -> str:
     """``0.71 (0.66-0.75), n 412``; an undefined figure is the word and its reason."""
     if estimate.value is None:
         return gettext("undefined: %(reason)s") % {"reason": REASONS.get(estimate.reason or "", estimate.reason)}
-    interval = (
-        "" if estimate.lo is None or estimate.hi is None else f" ({estimate.lo:z.2f}\N{EN DASH}{estimate.hi:z.2f})"
-    )
+    interval = ""
+    if estimate.lo is not None and estimate.hi is not None:
+        lo, hi = f"{estimate.lo:z.2f}", f"{estimate.hi:z.2f}"
+        dash = ", " if hi.startswith("-") else "\N{EN DASH}"  # a dash before a minus reads as neither
+        interval = f" ({lo}{dash}{hi})"
     return f"{estimate.value:z.2f}{interval}, n\N{NO-BREAK SPACE}{estimate.n}"
 
 

@@ -56,7 +56,7 @@ def slots_svg(rows: Rows, *, first: str, second: str, axis: str, narrow: bool) -
         "where:N",
         sort=[first, second],
         scale=alt.Scale(domain=[first, second], range=[COLOURS["people"], COLOURS["model"]]),
-        legend=alt.Legend(title=None, orient="top", direction="vertical" if narrow else "horizontal", labelLimit=280),
+        legend=alt.Legend(title=None, orient="top", direction="vertical", labelLimit=280),
     )
     span = (
         alt.Chart(data)
@@ -100,7 +100,10 @@ def around(values: Sequence[float]) -> list[float]:
 
 
 def cost_svg(rows: Rows, *, cost: str, axis: str, narrow: bool) -> str:
-    """What an answer costs against how good it is; people and models on the same axes."""
+    """What an answer costs against how good it is; people and models on the same axes.
+
+    Single persons are dots without a name: they stand close together, and the table beside names them.
+    """
     import altair as alt  # noqa: PLC0415 -- slow import
 
     known = [dict(row) for row in rows if row["effort"] is not None and row["value"] is not None]
@@ -111,7 +114,8 @@ def cost_svg(rows: Rows, *, cost: str, axis: str, narrow: bool) -> str:
     dots = base.mark_point(size=80, filled=True, opacity=1).encode(
         x=x, y=y, color=alt.Color("kind:N", scale=colours, legend=None)
     )
-    words = base.mark_text(align="left", dx=8, color="#22303a", limit=90 if narrow else 200).encode(
+    named = alt.Chart(alt.Data(values=[row for row in known if row["kind"] != "person"]))
+    words = named.mark_text(align="left", dx=8, color="#22303a", limit=90 if narrow else 200).encode(
         x=x, y=y, text="name:N"
     )
     side = NARROW_SQUARE if narrow else SQUARE

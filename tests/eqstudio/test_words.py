@@ -72,6 +72,7 @@ def test_an_unknown_verb_is_shown_as_it_is():
         (Estimate(0.714, 0.66, 0.75, 412), "0.71 (0.66–0.75), n\u00a0412", "0.71 (0.66–0.75), n\u00a0412"),
         (Estimate(0.5, n=3), "0.50, n\u00a03", "0.50, n\u00a03"),
         (Estimate(-0.001, -0.004, 0.12, 6), "0.00 (0.00–0.12), n\u00a06", "0.00 (0.00–0.12), n\u00a06"),
+        (Estimate(-0.5, -0.86, -0.14, 7), "-0.50 (-0.86, -0.14), n\u00a07", "-0.50 (-0.86, -0.14), n\u00a07"),
         (Estimate.undefined("no variation"), "undefined: no variation", "无定义：没有差异"),
     ],
 )

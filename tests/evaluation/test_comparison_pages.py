@@ -247,6 +247,8 @@ def test_the_axis_of_what_an_answer_takes_tells_equal_values_from_the_whole(valu
     ticks = [float(tick.replace("\N{MINUS SIGN}", "-")) for tick in re.findall(r">([\d.\u2212]+)</text>", svg)]
 
     assert around(values) == pytest.approx(expected)
+    assert ">p0</text>" not in svg
+    assert ">m</text>" in cost_svg([{**rows[0], "name": "m", "kind": "model"}], cost="", axis="", narrow=False)
     assert len([tick for tick in ticks if expected[0] <= tick <= expected[1]]) >= 2
 
 
