@@ -238,7 +238,9 @@ def without_duplicates(rows: Iterable[Row | Refusal], rule: str) -> tuple[list[R
     return found, refused, dropped
 
 
-def on_scales(rows: Iterable[Row | Refusal], scales: Mapping[str, Sequence[str | int]]) -> Iterator[Row | Refusal]:
+def on_scales(
+    rows: Iterable[Row | Refusal], scales: Mapping[str, Sequence[str | int | float]]
+) -> Iterator[Row | Refusal]:
     """The rows, those of a dimension in ``scales`` with their value as the scale writes it, refused where it is not on it."""
     for row in rows:
         scale = scales.get(row.dimension) if isinstance(row, Row) else None
@@ -251,7 +253,7 @@ def on_scales(rows: Iterable[Row | Refusal], scales: Mapping[str, Sequence[str |
         yield Refusal(row.number, wrong) if found is None else row._replace(value=found)
 
 
-def _placed(value: str, scale: Sequence[str | int]) -> str | None:
+def _placed(value: str, scale: Sequence[str | int | float]) -> str | None:
     number = float(value) if _number(value) else None
     return next((str(one) for one in scale if value.casefold() == str(one) or one == number), None)
 
