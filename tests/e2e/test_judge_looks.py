@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import expect
 
-from annotation.models import GuidelineExample
+from annotation.models import GuidelineExample, Participation
 from annotation.selectors import queue_state
 from annotation.services import assignment_next
 from annotation.views import judging
@@ -97,14 +97,17 @@ KINDS = [
     ("limit_person", ""),
     ("limit_day", ""),
     ("sitting_break", ""),
-    ("person_paused", "gold_below_pass"),
-    ("not_qualified", "too few right"),
+    ("person_paused", "gold_low"),
+    ("not_qualified", "qualification"),
     ("not_eligible", "skill"),
     ("not_eligible", "language"),
     ("not_eligible", "invited"),
     ("training", ""),
     ("qualifying", ""),
 ]
+
+
+STANDS = {"person_paused": "paused", "not_qualified": "unqualified"}
 
 
 def test_each_reason_for_an_empty_queue_has_words_of_its_own(alice_page, alice, monkeypatch, axe_check):
@@ -117,6 +120,8 @@ def test_each_reason_for_an_empty_queue_has_words_of_its_own(alice_page, alice, 
         until = timezone.now() + timedelta(hours=1)
         told = replace(state, kind=kind, until=until)
         object.__setattr__(told, "reason", reason)
+        place = Participation.objects.filter(round=made, annotator=alice)
+        place.update(state=STANDS.get(kind, "active"), reason=reason if kind in STANDS else "")
         monkeypatch.setattr(judging, "queue_state", lambda told=told, **_: told)
         page.goto(f"/judge/{made.uid}/")
         expect(page.locator(".judge-done")).to_have_attribute("data-kind", kind)
