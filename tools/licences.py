@@ -17,6 +17,7 @@ ALLOWED = {
     "psycopg-binary": "LGPL; used as a library, unchanged",
     "soxr": "LGPL; used as a library, unchanged",
     "num2words": "LGPL; used as a library, unchanged",
+    "mlcroissant": "Apache-2.0 by its repository, which its package leaves unsaid; only tests use it",
 }
 """Package -> why its licence is bearable."""
 

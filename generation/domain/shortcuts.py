@@ -129,7 +129,7 @@ def model_accuracy(pairs: Sequence[Pair], *, seed: int = 0) -> Estimate:
     """How often a ridge-regularised logistic model on the differences of all cues picks the right rendition of a dialogue
     that was held out. Its score of a pair changes its sign with the order, so neither order is favoured.
     """
-    groups = sorted({pair.group for pair in pairs})
+    groups = list(dict.fromkeys(pair.group for pair in pairs))
     if len(groups) < 2:  # noqa: PLR2004 -- one to learn from, one to try
         return Estimate.undefined("a model needs pairs of at least two dialogues", n=len(pairs))
     features = np.array([[pair.difference(cue.name) or 0.0 for cue in CUES] for pair in pairs])

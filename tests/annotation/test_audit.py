@@ -360,7 +360,7 @@ def test_the_real_release_shows_repeated_titles_names_and_cues(shared, capsys):
     assert cues["longer"] == (0.667, 30)
     assert {"higher pitch", "together"} <= set(cues)
     assert report["unreadable"] == {}
-    assert report["summary"]["shut_by"] == ["shortcut: longer"]
+    assert report["summary"]["shut_by"] == ["shortcut: longer", "shortcut: together"]
 
 
 @pytest.mark.django_db

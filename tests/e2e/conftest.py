@@ -45,6 +45,10 @@ def browser() -> Iterator[Browser]:
         launched.close()
 
 
+LEFT_OFF = ("htmx:sendAbort", "htmx:afterRequest")
+"""What htmx logs when a page is left, or a count is asked for anew, while an answer is under way; failures have other names."""
+
+
 class Console(list[str]):
     """What went wrong in the page: clear it in a test that provokes an error on purpose."""
 
@@ -53,6 +57,8 @@ class Console(list[str]):
         page.on("pageerror", lambda error: self.append(f"uncaught: {error}"))
 
     def _message(self, message: ConsoleMessage) -> None:
+        if message.text.startswith(LEFT_OFF):
+            return
         if message.type == "error" or "Content Security Policy" in message.text:
             self.append(f"{message.text} ({message.location.get('url', '')})")
 
