@@ -178,7 +178,7 @@ def test_without_a_cohort_seq_says_why():
     sit_through(study, respondent=model_respondent(study))
     result = comparison_build(study=study)
     assert figure(result, "model", "seq")["value"] is None
-    assert "at least 3 systems" in figure(result, "model", "seq")["reason"]
+    assert "fewer than three systems" in figure(result, "model", "seq")["reason"]
 
 
 def test_grades_have_no_seq():
