@@ -1,7 +1,6 @@
 """Reads that are used twice or cross relations, and the only ways a view obtains an object."""
 
 from annotation.selectors.access import (
-    assignment_for,
     audit_for,
     export_for,
     item_for,
@@ -15,13 +14,12 @@ from annotation.selectors.agreement import disputed_items, round_agreement
 from annotation.selectors.audit import split_audit
 from annotation.selectors.judgements import live_judgements, required_clips
 from annotation.selectors.named import corpus_named, round_named, split_named
-from annotation.selectors.progress import round_people, round_progress, rounds_with_progress
+from annotation.selectors.progress import round_progress, rounds_with_progress
 from annotation.selectors.queue import QueueState, queue_state
-from annotation.selectors.splits import manifest_entries, manifest_head, pseudonym, split_rounds, split_rows
+from annotation.selectors.splits import manifest_entries, manifest_head, pseudonym, split_rounds
 
 __all__ = [
     "QueueState",
-    "assignment_for",
     "audit_for",
     "corpus_named",
     "disputed_items",
@@ -38,7 +36,6 @@ __all__ = [
     "round_agreement",
     "round_for",
     "round_named",
-    "round_people",
     "round_progress",
     "rounds_open_for",
     "rounds_with_progress",
@@ -46,5 +43,4 @@ __all__ = [
     "split_for",
     "split_named",
     "split_rounds",
-    "split_rows",
 ]

@@ -8,7 +8,7 @@ from typing import Any
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from annotation.models import Assignment, Export, Judgement, Round, RoundItem, Split, SplitAudit
+from annotation.models import Export, Judgement, Round, RoundItem, Split, SplitAudit
 from annotation.selectors.gates import is_public
 from eqstudio.access import can_annotate, can_curate, can_sit_exam, object_for
 from eqstudio.errors import NotFound
@@ -27,12 +27,6 @@ def rounds_open_for(user: User) -> QuerySet[Round]:
     if not can_annotate(user):
         return Round.objects.none()
     return Round.objects.filter(state=Round.State.OPEN, corpus__isnull=False).select_related("corpus")
-
-
-def assignment_for(user: User, uid: str) -> Assignment:
-    """The person's own lease; anybody else's does not exist for them."""
-    mine = Assignment.objects.select_related("item__dialogue", "item__round", "annotator")
-    return object_for(user, mine.filter(annotator_id=user.pk), may_know=belongs_here, may_do=can_annotate, uid=uid)
 
 
 def judgement_for(user: User, uid: str) -> Judgement:

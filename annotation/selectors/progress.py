@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from statistics import median
 from typing import Any
 
-from django.db.models import Count, Max, Q, QuerySet, Sum
+from django.db.models import Count, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce
 
-from annotation.models import Assignment, Judgement, Kind, Round, RoundItem
-from annotation.selectors.judgements import live_judgements
+from annotation.models import Assignment, Kind, Round, RoundItem
 
 State = Assignment.State
 Outcome = RoundItem.Outcome
@@ -49,45 +46,4 @@ def round_progress(*, round: Round) -> dict[str, Any]:  # noqa: A002 -- the word
         "wanted": sum(row[3] for row in rows),
         "coverage": [{"judgements": given, "items": number} for given, number in sorted(by_given.items())],
         "reserved": Assignment.objects.filter(item__round=round, state=State.ACTIVE).count(),
-    }
-
-
-def round_people(*, round: Round) -> list[dict[str, Any]]:  # noqa: A002
-    """Per person: judgements that count, late and skipped ones, share kept, median active seconds, last seen."""
-    leases = (
-        Assignment.objects.filter(item__round=round)
-        .order_by()
-        .values("annotator_id", "annotator__username", "annotator__display_name", "annotator__uid")
-        .annotate(
-            submitted=Count("pk", filter=Q(state=State.SUBMITTED)),
-            late=Count("pk", filter=Q(state=State.LATE)),
-            skipped=Count("pk", filter=Q(state=State.RELEASED)),
-            last=Max("ended_at"),
-        )
-    )
-    given = _by_person(live_judgements(round=round).values_list("annotator_id", "verdict", "active_ms"))
-    return [
-        {
-            "name": row["annotator__display_name"] or row["annotator__username"],
-            "uid": row["annotator__uid"],
-            "submitted": row["submitted"],
-            "late": row["late"],
-            "skipped": row["skipped"],
-            "last": row["last"],
-            **given.get(row["annotator_id"], {"kept_share": None, "seconds": None}),
-        }
-        for row in sorted(leases, key=lambda row: (-row["submitted"], row["annotator__username"]))
-    ]
-
-
-def _by_person(rows: Iterable[tuple[int, str, int]]) -> dict[int, dict[str, float]]:
-    people: dict[int, list[tuple[str, int]]] = {}
-    for person, verdict, active_ms in rows:
-        people.setdefault(person, []).append((verdict, active_ms))
-    return {
-        person: {
-            "kept_share": sum(verdict == Judgement.Verdict.KEEP for verdict, _ in given) / len(given),
-            "seconds": median(active_ms for _, active_ms in given) / 1000,
-        }
-        for person, given in people.items()
     }

@@ -14,7 +14,7 @@ from typing import Any
 from annotation.domain.consensus import majority
 from annotation.domain.curation import Offered, Recipe
 from annotation.domain.manifest import canonical
-from annotation.models import Kind, Round, RoundItem, Split, SplitAudit, SplitItem, Withdrawal
+from annotation.models import Kind, Round, RoundItem, Split, SplitAudit, Withdrawal
 from annotation.selectors.named import corpus_named, round_named
 from annotation.selectors.split_content import Content, contents
 from annotation.selectors.split_judgements import Said, person_totals, said_of
@@ -161,17 +161,6 @@ def _offered(content: Content, identity: str, said: Said, item_rest: float | Non
 
 
 # What is in a frozen split
-
-
-def split_rows(*, split: Split, content: bool = True) -> Iterator[SplitItem]:
-    """The items of a split in order, each with its dialogue, and with ``content`` its turns, variants and clips.
-
-    Constant in memory: a chunk of 200 at a time, four queries each.
-    """
-    found = split.items.select_related("dialogue").order_by("position")
-    if content:
-        found = found.prefetch_related("dialogue__turns__variants__clip")
-    return found.iterator(chunk_size=_CHUNK)
 
 
 def manifest_entries(*, split: Split) -> Iterator[dict[str, Any]]:

@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from annotation.domain.manifest import manifest_hash
 from annotation.models import Release, Split, SplitAudit, Waiver, Withdrawal
-from annotation.selectors import manifest_entries, manifest_head, pseudonym, split_rounds, split_rows
+from annotation.selectors import manifest_entries, manifest_head, pseudonym, split_rounds
 from annotation.selectors.gates import split_gates
 from annotation.selectors.versions import split_difference
 from annotation.services import (
@@ -191,8 +191,9 @@ def test_rows_and_rounds_of_a_split_are_read_in_order():
     made = judged_round(items=3)
     split = split_freeze(name="exam", recipe={"rounds": [made.name]}, now=timezone.now())
 
-    assert [row.position for row in split_rows(split=split)] == [0, 1, 2]
-    assert [row.entry for row in split_rows(split=split, content=False)] == list(manifest_entries(split=split))
+    rows = list(split.items.order_by("position"))
+    assert [row.position for row in rows] == [0, 1, 2]
+    assert [row.entry for row in rows] == list(manifest_entries(split=split))
     assert split_rounds(split=split) == [made]
 
 
