@@ -63,6 +63,10 @@ class Content:
         return "\n".join(dict.fromkeys(lines))
 
     @property
+    def voice(self) -> tuple[str, ...]:
+        return tuple(sorted({name for name in self.voices if name}))
+
+    @property
     def groups(self) -> dict[str, tuple[str, ...]]:
         """By kind, the groups it is in, under names that are the same on every machine."""
         row = self.row
@@ -73,7 +77,7 @@ class Content:
             "topic": (row["topic_key"],),
             "scenario": (scenario,),
             "brief": (canonical_key(brief),) if row["brief__benchmark"] else (),
-            "voice": tuple(sorted({name for name in self.voices if name})),
+            "voice": self.voice,
             "speaker": tuple(sorted({name for name in self.speakers if name})),
         }
         return {kind: tuple(name for name in names if name) for kind, names in found.items()}
