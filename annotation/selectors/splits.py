@@ -133,7 +133,6 @@ def _entry(content: Content, identity: str, summary: Callable[[], dict[str, Any]
 def _offered(content: Content, identity: str, said: Said, recipe: Recipe, item_rest: float | None) -> Offered:
     """Words that come again and again are held once, and of the groups those that the recipe asks for."""
     row = content.row
-    groups = content.groups if recipe.indivisible else {}
     return Offered(
         key=row["pk"],
         identity=identity + row["external_id"],
@@ -144,14 +143,14 @@ def _offered(content: Content, identity: str, said: Said, recipe: Recipe, item_r
         valence=intern(row["valence"]),
         source=intern(row["source"]),
         benchmark=intern(row["benchmark"]),
-        voice=intern(" + ".join(content.voice)),
+        voice=intern(" + ".join(content.group("voice"))),
         grade=said.grade,
         topic=intern(row["topic_key"]),
         agreement=said.agreement,
         spread=said.spread,
         item_rest=item_rest,
         difficulty=said.difficulty,
-        groups={kind: tuple(map(intern, groups[kind])) for kind in recipe.indivisible if groups[kind]},
+        groups={kind: tuple(map(intern, content.group(kind))) for kind in recipe.indivisible},
     )
 
 

@@ -13,7 +13,7 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from annotation.domain.curation import Choice, Offered, Recipe, choice
-from annotation.domain.manifest import FORMAT, canary_string, head_hash, item_hash
+from annotation.domain.manifest import FORMAT, canary_string, canonical, head_hash, item_hash
 from annotation.models import Round, Split, SplitItem
 from annotation.provenance import code_identity
 from annotation.selectors.changes import Mark, changed_since, mark_now
@@ -21,6 +21,7 @@ from annotation.selectors.split_agreement import SaidRatings
 from annotation.selectors.splits import Sources, all_keys, candidates, fitting_keys, sources_of
 from annotation.services.shelf import Shelf
 from eqstudio.benchmarks import benchmark_get
+from eqstudio.bulk import rows_insert
 from eqstudio.errors import Conflict, InvalidInput
 from eqstudio.events import event_record
 from eqstudio.models import User
@@ -29,7 +30,6 @@ from generation.models import Corpus
 from generation.services import dialogues_move
 
 _FREEZABLE = (DialogueState.READY, DialogueState.KEPT)
-_BATCH = 500
 _SHORT_TOLD = 12
 _TOLD_EVERY = 500
 _ATTEMPTS = 3
@@ -185,23 +185,13 @@ def split_finish(
 ) -> Split:
     """The second half of a freeze, inside its transaction: items, hash and canary, states, Event."""
     digests: list[str] = []
-    batch: list[SplitItem] = []
-    for position, (key, entry) in enumerate(rows):
-        digests.append(item_hash(entry))
-        batch.append(
-            SplitItem(
-                split=split,
-                dialogue_id=key,
-                position=position,
-                side=entry["side"],
-                identity=entry["content"],
-                entry=entry,
-            )
-        )
-        if len(batch) == _BATCH:
-            SplitItem.objects.bulk_create(batch)
-            batch = []
-    SplitItem.objects.bulk_create(batch)
+
+    def columns() -> Iterator[tuple[Any, ...]]:
+        for position, (key, entry) in enumerate(rows):
+            digests.append(item_hash(entry))
+            yield split.pk, key, position, entry["side"], entry["content"], canonical(entry).decode()
+
+    rows_insert(model=SplitItem, columns=["split", "dialogue", "position", "side", "identity", "entry"], rows=columns())
     split.manifest_hash = head_hash(split.manifest, digests)
     split.canary = canary_string(split.manifest_hash)
     split.save(update_fields=["manifest_hash", "canary"])
