@@ -1,0 +1,20 @@
+"""The exam: studies, who sits them, what was shown, answered and scored."""
+
+from evaluation.models.answers import Response, ScoreRecord, TrialRecord
+from evaluation.models.respondents import Respondent, RunSpec, Sitting
+from evaluation.models.studies import FrozenNorm, ProtocolVersion, Study, StudyItem
+from evaluation.models.tags import ErrorTag
+
+__all__ = [
+    "ErrorTag",
+    "FrozenNorm",
+    "ProtocolVersion",
+    "Respondent",
+    "Response",
+    "RunSpec",
+    "ScoreRecord",
+    "Sitting",
+    "Study",
+    "StudyItem",
+    "TrialRecord",
+]
