@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from eqstudio.benchmarks.base import Trial
+from eqstudio.benchmarks.base import Design, Trial
 from eqstudio.errors import ProviderError
 
 
@@ -22,6 +22,8 @@ class ClipAudio:
     loudness: float | None
     pitch: float | None
     read: Callable[[], bytes]
+    other: Callable[[], ClipAudio | None] | None = None
+    """A clip of another item of the exam, always the same one for this clip; None where there is none."""
 
 
 @dataclass(frozen=True)
@@ -46,9 +48,34 @@ Clips = Callable[[str], ClipAudio]
 
 
 class Evaluator(ABC):
-    """How a question is put: which clips are heard and which lines are read."""
+    """How a question is put: which variants of it are asked, what is heard, what is read, what is told before."""
 
     alias: ClassVar[str]
+    is_fake: ClassVar[bool] = False
+
+    def parameters(self) -> dict[str, Any]:
+        """Everything of its own that shapes an answer, for the RunSpec."""
+        return {}
+
+    def check(self) -> None:
+        """Raise InvalidInput when something is missing that every question would need."""
+        return
+
+    def design(self, design: Design) -> Design:
+        """How the study's questions are asked by this evaluator."""
+        return design
+
+    def trial(self, trial: Trial) -> Trial:
+        """The question as this evaluator asks and stores it."""
+        return trial
+
+    def instructions(self, text: str, trial: Trial) -> str:  # noqa: ARG002 -- a persona looks at the question
+        """What is told before the question; ``text`` is the study's own."""
+        return text
+
+    def words(self, clip: ClipAudio, language: str) -> str:  # noqa: ARG002 -- a recogniser speaks the language of the item
+        """What is read where ``audio`` gives nothing to hear."""
+        return clip.text
 
     @abstractmethod
     def audio(self, clip: ClipAudio) -> ClipAudio | None:
