@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from eqstudio.benchmarks.base import Design, Trial
+from eqstudio.errors import ProviderError
 
 
 @dataclass(frozen=True)
@@ -82,11 +83,19 @@ class Evaluator(ABC):
 
 
 class Backend(ABC):
-    """One kind of respondent. May raise ProviderError, whose decision says whether to ask again."""
+    """One kind of respondent. May raise ProviderError, whose decision says whether to ask again.
+
+    ``load`` is called once in a process before the first answer, ``close`` after the last.
+    """
 
     alias: ClassVar[str]
     kind: ClassVar[str] = "rule"
     queue: ClassVar[str] = "io"
+    """Which workers run it: ``io`` (it waits for somebody else) or ``gpu`` (it computes; one model at a time)."""
+    concurrency: ClassVar[int] = 1
+    """How many ``answer`` calls may be in flight at once, each in a thread of its own."""
+    batch_size: ClassVar[int] = 0
+    """Above 0 ``answers`` is called instead of ``answer``, with this many questions at most."""
     is_fake: ClassVar[bool] = False
 
     def __init__(self, exam: Exam, evaluator: Evaluator) -> None:
@@ -106,9 +115,27 @@ class Backend(ABC):
         """Raise InvalidInput when something is missing that every answer would need."""
         return
 
+    def load(self) -> None:
+        """Bring the model into memory. Heavy packages are imported here."""
+        return
+
+    def close(self) -> None:
+        """Let go of the model and of open connections."""
+        return
+
     @abstractmethod
     def answer(self, trial: Trial, clips: Clips) -> Answer:
         """Answer one question."""
+
+    def answers(self, asked: Sequence[tuple[Trial, Clips]]) -> list[Answer | ProviderError]:
+        """Answer several questions at once, in their order; the error of one stands in its place and spoils no other."""
+        found: list[Answer | ProviderError] = []
+        for trial, clips in asked:
+            try:
+                found.append(self.answer(trial, clips))
+            except ProviderError as error:
+                found.append(error)
+        return found
 
 
 def variants_in(trial: Trial) -> list[str]:

@@ -18,7 +18,7 @@ from evaluation.selectors.lists import (
     studies_listed,
     with_sittings,
 )
-from evaluation.selectors.marks import IMPORTED, marks_of
+from evaluation.selectors.marks import IMPORTED, counted, marks_of
 from evaluation.selectors.named import study_named
 from evaluation.selectors.progress import (
     Progress,
@@ -27,19 +27,24 @@ from evaluation.selectors.progress import (
     sitting_progress,
     sittings_progress,
 )
+from evaluation.selectors.protocols import answers_counted, protocol_latest, protocol_of
 
 __all__ = [
     "IMPORTED",
     "ItemFacts",
     "Progress",
+    "answers_counted",
     "answers_listed",
     "answers_to",
+    "counted",
     "dialogue_order",
     "efforts_of",
     "failures_by_cause",
     "item_facts",
     "marks_of",
     "outcome_counts",
+    "protocol_latest",
+    "protocol_of",
     "run_for",
     "runs_listed",
     "sitting_for",

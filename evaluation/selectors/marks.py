@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from operator import itemgetter
 
-from django.db.models import Max
+from django.db.models import Max, Q
 from django.db.models.functions import Substr
 
 from eqstudio.benchmarks.base import Score
@@ -32,15 +32,23 @@ _FIELDS = (
 )
 
 
+def counted(prefix: str = "") -> Q:
+    """What makes a sitting count: not cancelled, and not of a pilot. ``prefix`` leads to the sitting, as in
+    ``trial__sitting__``. The one place that says so.
+    """
+    return ~Q(**{f"{prefix}state": Sitting.State.CANCELLED}) & Q(**{f"{prefix}pilot": False})
+
+
 def marks_of(*, study: Study) -> Iterator[Mark]:
     """The score that counts of every answer: the verdict a file brought, else the latest reading.
 
-    Cancelled sittings are left out, and so is the item that an open sitting is in the middle of. Constant in memory.
+    Only sittings that count; the item that an open sitting is in the middle of is left out. Constant in memory.
     """
     unfinished = _in_the_middle(study)
     rows = (
-        ScoreRecord.objects.filter(response__trial__sitting__respondent__study=study)
-        .exclude(response__trial__sitting__state=Sitting.State.CANCELLED)
+        ScoreRecord.objects.filter(
+            counted("response__trial__sitting__"), response__trial__sitting__respondent__study=study
+        )
         .annotate(letter=Substr("value", 1, 2))
         .order_by("response_id", "pk")
         .values_list(*_FIELDS)

@@ -17,7 +17,7 @@ from django.conf import settings
 from eqstudio.benchmarks import benchmark_get
 from eqstudio.benchmarks.base import Benchmark, Trial
 from evaluation.models import Response, Sitting, Study
-from evaluation.selectors import item_facts
+from evaluation.selectors import counted, item_facts
 from evaluation.services.comparisons import comparison_build
 from evaluation.services.scoring import score_that_counts
 
@@ -90,8 +90,7 @@ def _answers(study: Study, benchmark: Benchmark) -> Iterator[dict[str, Any]]:
         for sitting in Sitting.objects.filter(respondent__study=study, state=Sitting.State.OPEN)
     }
     found = (
-        Response.objects.filter(trial__sitting__respondent__study=study)
-        .exclude(trial__sitting__state=Sitting.State.CANCELLED)
+        Response.objects.filter(counted("trial__sitting__"), trial__sitting__respondent__study=study)
         .select_related("trial__sitting__respondent__user", "trial__dialogue")
         .prefetch_related("scores")
         .order_by("pk")

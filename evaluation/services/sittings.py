@@ -13,7 +13,7 @@ from eqstudio.events import event_record
 from eqstudio.models import User
 from evaluation.domain.order import order_seed, trial_mirror, trial_rng
 from evaluation.models import Respondent, Sitting, Study, TrialRecord
-from evaluation.selectors import dialogue_order
+from evaluation.selectors import dialogue_order, protocol_of
 from evaluation.services.scoring import response_parsed, response_score
 from generation.models import Dialogue
 from generation.selectors import item_view
@@ -47,7 +47,7 @@ def sitting_open(
 ) -> Sitting:
     """Begin a sitting, or return the one already begun. Exactly one of ``user`` and ``respondent`` says who sits.
 
-    The sitting of a person who can read the key is marked as such.
+    The sitting of a person who can read the key is marked as such; while the protocol says pilot, a sitting is a pilot's.
     """
     if (user is None) == (respondent is None):
         raise InvalidInput("A sitting needs either a person or a respondent.", field="respondent")
@@ -57,6 +57,7 @@ def sitting_open(
     found, _created = Sitting.objects.select_related("respondent__study__split").get_or_create(
         respondent=sits,
         run=run,
+        pilot=protocol_of(study).execution.pilot,
         defaults={
             "limit": limit,
             "order_seed": order_seed(study_seed=study.seed, respondent=_order_name(sits), run=run),
