@@ -18,6 +18,7 @@ from evaluation.domain.protocol import Protocol, ProtocolError, protocol_hash, p
 from evaluation.models import ProtocolVersion, Response, Study
 from evaluation.selectors.protocols import answers_counted, protocol_latest, protocol_of, sample_stands
 from evaluation.services.instructions import instructions_hash, instructions_of
+from evaluation.services.provenance import git_revision
 from evaluation.services.sampling import sample_ensure
 
 ASKED = ("design", "sampling")
@@ -96,7 +97,14 @@ def protocol_lock(*, study: Study, actor: User | None = None) -> ProtocolVersion
                 )
             )
         sample_ensure(study=study, sampling=protocol.sampling, actor=actor)
-        event_record(actor=actor, verb="protocol_lock", entity=study, number=version.number, hash=version.hash)
+        event_record(
+            actor=actor,
+            verb="protocol_lock",
+            entity=study,
+            number=version.number,
+            hash=version.hash,
+            revision=git_revision(),
+        )
     return version
 
 
@@ -110,6 +118,14 @@ def protocol_check(*, study: Study, protocol: Protocol) -> None:
             % {"given": protocol.analysis.primary_metric, "benchmark": benchmark.title, "known": ", ".join(metrics)},
             field="analysis.primary_metric",
         )
+    tasks = sorted(benchmark.tasks)
+    for task in protocol.design.tasks:
+        if task not in tasks:
+            raise InvalidInput(
+                _("design.tasks: %(given)s is no task of %(benchmark)s; known: %(known)s.")
+                % {"given": task, "benchmark": benchmark.title, "known": ", ".join(tasks) or "–"},
+                field="design.tasks",
+            )
     strange = [language for language in protocol.execution.instructions if language not in benchmark.languages]
     if strange:
         raise InvalidInput(
