@@ -28,11 +28,21 @@ from evaluation.selectors.progress import (
     sittings_progress,
 )
 from evaluation.selectors.protocols import answers_counted, protocol_latest, protocol_of
+from evaluation.selectors.sampled import (
+    Sample,
+    items_counted,
+    items_of,
+    sample_of,
+    sample_stored,
+    studies_in_pilot,
+    weights_of,
+)
 
 __all__ = [
     "IMPORTED",
     "ItemFacts",
     "Progress",
+    "Sample",
     "answers_counted",
     "answers_listed",
     "answers_to",
@@ -41,15 +51,20 @@ __all__ = [
     "efforts_of",
     "failures_by_cause",
     "item_facts",
+    "items_counted",
+    "items_of",
     "marks_of",
     "outcome_counts",
     "protocol_latest",
     "protocol_of",
     "run_for",
     "runs_listed",
+    "sample_of",
+    "sample_stored",
     "sitting_for",
     "sitting_progress",
     "sittings_progress",
+    "studies_in_pilot",
     "studies_listed",
     "studies_open_for",
     "study_for",
@@ -58,5 +73,6 @@ __all__ = [
     "tags_counted",
     "tags_on",
     "trial_for",
+    "weights_of",
     "with_sittings",
 ]

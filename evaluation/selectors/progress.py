@@ -9,6 +9,7 @@ from random import Random
 from django.db.models import Count, Max, Min, Q
 
 from evaluation.models import Response, Sitting
+from evaluation.selectors.sampled import items_counted, items_of
 
 
 @dataclass(frozen=True)
@@ -22,9 +23,10 @@ class Progress:
 
 
 def dialogue_order(*, sitting: Sitting) -> list[int]:
-    """Primary keys of the dialogues in the order this sitting asks them: the split's order, shuffled by ``order_seed``."""
-    split = sitting.respondent.study.split
-    ids = list(split.items.order_by("position").values_list("dialogue_id", flat=True))
+    """Primary keys of the dialogues in the order this sitting asks them: the items of the study in the split's order, shuffled by
+    ``order_seed``.
+    """
+    ids = items_of(study=sitting.respondent.study, pilot=sitting.pilot)
     Random(sitting.order_seed).shuffle(ids)  # noqa: S311 -- an order, not a secret
     return ids if sitting.limit is None else ids[: sitting.limit]
 
@@ -35,7 +37,7 @@ def sitting_progress(*, sitting: Sitting) -> Progress:
 
 
 def sittings_progress(*, sittings: Iterable[Sitting]) -> Mapping[int, Progress]:
-    """The progress of many sittings of any studies in one query; the split's size is on the split."""
+    """The progress of many sittings of any studies in two queries (more for a pilot of a sample that is not drawn yet)."""
     rows = list(sittings)
     counted = {
         row["trial__sitting"]: row
@@ -49,11 +51,12 @@ def sittings_progress(*, sittings: Iterable[Sitting]) -> Mapping[int, Progress]:
             last=Max("created"),
         )
     }
-    return {sitting.pk: _progress(sitting, counted.get(sitting.pk)) for sitting in rows}
+    totals = items_counted({sitting.respondent.study for sitting in rows})
+    return {sitting.pk: _progress(sitting, counted.get(sitting.pk), totals) for sitting in rows}
 
 
-def _progress(sitting: Sitting, counts: Mapping[str, object] | None) -> Progress:
-    total = sitting.respondent.study.split.item_count
+def _progress(sitting: Sitting, counts: Mapping[str, object] | None, totals: Mapping[int, int]) -> Progress:
+    total = len(dialogue_order(sitting=sitting)) if sitting.pilot else totals[sitting.respondent.study_id]
     total = total if sitting.limit is None else min(sitting.limit, total)
     if counts is None:
         return Progress(done=0, total=total)

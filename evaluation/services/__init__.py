@@ -5,6 +5,7 @@ from evaluation.services.comparisons import comparison_build, item_difficulty, i
 from evaluation.services.imports import responses_import
 from evaluation.services.norming import norm_freeze
 from evaluation.services.protocols import protocol_lock, protocol_save
+from evaluation.services.registration import registration_build
 from evaluation.services.release import release_build
 from evaluation.services.responses import response_record
 from evaluation.services.runs import respondent_drive, sitting_advance, study_run
@@ -22,6 +23,7 @@ __all__ = [
     "norm_freeze",
     "protocol_lock",
     "protocol_save",
+    "registration_build",
     "release_build",
     "respondent_drive",
     "response_record",

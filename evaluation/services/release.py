@@ -84,7 +84,7 @@ def _write(archive: zipfile.ZipFile, name: str, text: str) -> None:
 
 def _answers(study: Study, benchmark: Benchmark) -> Iterator[dict[str, Any]]:
     """One line an answer that the comparison counts."""
-    facts = item_facts(split=study.split, benchmark=benchmark)
+    facts = item_facts(study=study, benchmark=benchmark)
     latest = {
         sitting.pk: sitting.trials.order_by("pk").values_list("dialogue_id", flat=True).last()
         for sitting in Sitting.objects.filter(respondent__study=study, state=Sitting.State.OPEN)

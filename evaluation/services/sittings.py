@@ -14,6 +14,7 @@ from eqstudio.models import User
 from evaluation.domain.order import order_seed, trial_mirror, trial_rng
 from evaluation.models import Respondent, Sitting, Study, TrialRecord
 from evaluation.selectors import dialogue_order, protocol_of
+from evaluation.services.sampling import sample_ensure
 from evaluation.services.scoring import response_parsed, response_score
 from generation.models import Dialogue
 from generation.selectors import item_view
@@ -54,10 +55,13 @@ def sitting_open(
     if not study.is_open:
         raise Conflict("This study is closed; it takes no more answers.")
     sits = respondent or person_ensure(study=study, user=user)  # type: ignore[arg-type]
+    protocol = protocol_of(study)
+    if not protocol.execution.pilot:
+        sample_ensure(study=study, sampling=protocol.sampling, actor=user)
     found, _created = Sitting.objects.select_related("respondent__study__split").get_or_create(
         respondent=sits,
         run=run,
-        pilot=protocol_of(study).execution.pilot,
+        pilot=protocol.execution.pilot,
         defaults={
             "limit": limit,
             "order_seed": order_seed(study_seed=study.seed, respondent=_order_name(sits), run=run),
