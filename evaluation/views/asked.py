@@ -121,8 +121,10 @@ def comparison_cached(study: Study, asked: Asked) -> dict[str, Any]:
         open=Count("pk", filter=Q(state="open")),
         cancelled=Count("pk", filter=Q(state="cancelled")),
         knowing=Count("pk", filter=Q(key_access=True)),
+        withdrawn=Count("pk", filter=Q(respondent__participant__withdrawn_at__isnull=False)),
     )
-    digest = hashlib.sha256(f"{state['last']}:{sorted(sittings.items())}:{asked}".encode()).hexdigest()
+    out = sorted(excluded_of(study))
+    digest = hashlib.sha256(f"{state['last']}:{sorted(sittings.items())}:{out}:{asked}".encode()).hexdigest()
     key = f"comparison:{study.uid}:{digest}"
     found: dict[str, Any] | None = cache.get(key)
     if found is None:
