@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from eqstudio.benchmarks.parsing import answer_parse
-from eqstudio.benchmarks.trials import Option, Outcome, Parsed, Segment, Trial, TrialKind
+from eqstudio.benchmarks.trials import Design, Option, Outcome, Parsed, Segment, Trial, TrialKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 Text = dict[str, str]
 """The same text per language: ``{"en": ..., "zh": ...}``."""
+DESIGN = Design()
 
 
 @dataclass(frozen=True)
@@ -315,8 +316,10 @@ class Benchmark(ABC):
         """The instructions of the exam: one text for the page and for the prompt."""
 
     @abstractmethod
-    def next_trial(self, item: ItemView, answers: Sequence[Answered], rng: Random) -> Trial | None:
-        """What is asked next about ``item`` after ``answers``, or None at the end.
+    def next_trial(
+        self, item: ItemView, answers: Sequence[Answered], rng: Random, design: Design = DESIGN
+    ) -> Trial | None:
+        """What is asked next about ``item`` after ``answers`` in the variant ``design``, or None at the end.
 
         ``rng`` is seeded the same way on every call for the same sitting and item, so the order of options is stable.
         """
@@ -343,6 +346,7 @@ __all__ = [
     "CastMember",
     "Category",
     "Delivery",
+    "Design",
     "DialogueSpec",
     "ItemView",
     "Metric",

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import unicodedata
 import zlib
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import jiwer
 
 from eqstudio.benchmarks.base import (
+    DESIGN,
     Assembled,
     Benchmark,
     BriefSpec,
@@ -39,7 +41,7 @@ from eqstudio.benchmarks.echomind_script import EchoMindScript
 from eqstudio.benchmarks.echomind_writing import PLANS, STAGES, assemble
 from eqstudio.benchmarks.scripts import pitch_range_safe, same_words, slug
 from eqstudio.benchmarks.texts import categories_read, names_draw, reasons, rubrics_read, text_of
-from eqstudio.benchmarks.trials import Option, Outcome, Parsed, Segment, Trial, TrialKind
+from eqstudio.benchmarks.trials import Design, Option, Outcome, Parsed, Segment, Trial, TrialKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -245,14 +247,16 @@ class EchoMind(Benchmark):
         asked = {KEY + question["key"]: question["type"] for question in extras.get("questions", ())}
         return str(asked.get(key, ""))
 
-    def next_trial(self, item: ItemView, answers: Sequence[Answered], rng: Random) -> Trial | None:
+    def next_trial(
+        self, item: ItemView, answers: Sequence[Answered], rng: Random, design: Design = DESIGN
+    ) -> Trial | None:
         stimulus = _stimulus(item)
         if stimulus is None:
             return None
         given = {answer.trial.key for answer in answers}
         for trial in _trials(item, stimulus, rng):
             if trial.key not in given:
-                return trial
+                return replace(trial, order=design.order)
         return None
 
     def score(self, item: ItemView, trial: Trial, parsed: Parsed) -> Score:

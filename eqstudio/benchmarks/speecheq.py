@@ -6,12 +6,14 @@ The rendition chosen first becomes the context of the second question. Trial key
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, cast
 
 from pydantic import Field, model_validator
 
 from eqstudio.benchmarks.base import (
+    DESIGN,
     Assembled,
     Benchmark,
     BriefSpec,
@@ -47,7 +49,7 @@ from eqstudio.benchmarks.texts import (
     text_of,
     texts_load,
 )
-from eqstudio.benchmarks.trials import Option, Outcome, Parsed, Segment, Trial, TrialKind
+from eqstudio.benchmarks.trials import Design, Option, Outcome, Parsed, Segment, Trial, TrialKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -277,7 +279,9 @@ class SpeechEQ(Benchmark):
             turns=tuple(turns),
         )
 
-    def next_trial(self, item: ItemView, answers: Sequence[Answered], rng: Random) -> Trial | None:
+    def next_trial(
+        self, item: ItemView, answers: Sequence[Answered], rng: Random, design: Design = DESIGN
+    ) -> Trial | None:
         given = {answer.trial.key: answer for answer in answers}
         history: list[Segment] = []
         for turn in sorted(item.turns, key=lambda turn: turn.position):
@@ -289,7 +293,7 @@ class SpeechEQ(Benchmark):
             if len(order) < max(len(turn.variants), 2):  # nothing to choose from: it is told as context
                 history += [_segment(item, turn, uid) for uid in (order or _uids(turn))[:1]]
                 continue
-            trial = self._question(item, turn, tuple(history), order)
+            trial = replace(self._question(item, turn, tuple(history), order), order=design.order)
             answer = given.get(trial.key)
             if answer is None:
                 return trial
