@@ -8,7 +8,7 @@ from random import Random
 
 from django.db.models import Count, Max, Min, Q
 
-from evaluation.models import Response, Sitting
+from evaluation.models import Part, PlanEntry, Respondent, Response, Sitting
 
 
 @dataclass(frozen=True)
@@ -30,35 +30,54 @@ def dialogue_order(*, sitting: Sitting) -> list[int]:
 
 
 def sitting_progress(*, sitting: Sitting) -> Progress:
-    """Two queries. A dialogue is done when a later one was begun, or when the sitting is finished."""
+    """A dialogue is done when a later one was begun, or when the sitting is finished."""
     return sittings_progress(sittings=[sitting])[sitting.pk]
 
 
 def sittings_progress(*, sittings: Iterable[Sitting]) -> Mapping[int, Progress]:
-    """The progress of many sittings of any studies in one query; the split's size is on the split."""
+    """The progress of many sittings of any studies in two queries; the split's size is on the split.
+
+    A person's total is what was planned for them, attention items and repetitions among it; practice is not counted.
+    """
     rows = list(sittings)
     counted = {
         row["trial__sitting"]: row
         for row in Response.objects.filter(trial__sitting__in=[sitting.pk for sitting in rows])
+        .exclude(trial__part=Part.PRACTICE)
         .order_by()
         .values("trial__sitting")
         .annotate(
             answers=Count("pk"),
-            dialogues=Count("trial__dialogue", distinct=True),
+            items=_dialogues(Part.ITEM),
+            attention=_dialogues(Part.ATTENTION),
+            repeats=_dialogues(Part.REPEAT),
             first=Min("created"),
             last=Max("created"),
         )
     }
-    return {sitting.pk: _progress(sitting, counted.get(sitting.pk)) for sitting in rows}
+    planned = _planned(rows)
+    return {sitting.pk: _progress(sitting, counted.get(sitting.pk), planned.get(sitting.pk)) for sitting in rows}
 
 
-def _progress(sitting: Sitting, counts: Mapping[str, object] | None) -> Progress:
-    total = sitting.respondent.study.split.item_count
+def _dialogues(part: Part) -> Count:
+    return Count("trial__dialogue", distinct=True, filter=Q(trial__part=part))
+
+
+def _planned(sittings: Iterable[Sitting]) -> dict[int, int]:
+    people = [one.pk for one in sittings if one.respondent.kind == Respondent.Kind.PERSON]
+    if not people:
+        return {}
+    entries = PlanEntry.objects.filter(sitting__in=people).exclude(part=Part.PRACTICE).order_by()
+    return dict(entries.values_list("sitting").annotate(n=Count("pk")))
+
+
+def _progress(sitting: Sitting, counts: Mapping[str, object] | None, planned: int | None) -> Progress:
+    total = planned or sitting.respondent.study.split.item_count
     total = total if sitting.limit is None else min(sitting.limit, total)
     if counts is None:
         return Progress(done=0, total=total)
     finished = sitting.state == Sitting.State.FINISHED
-    begun = int(counts["dialogues"])  # type: ignore[call-overload]
+    begun = sum(int(counts[name]) for name in ("items", "attention", "repeats"))  # type: ignore[call-overload]
     answers = int(counts["answers"])  # type: ignore[call-overload]
     minutes = (counts["last"] - counts["first"]).total_seconds() / 60  # type: ignore[operator]
     return Progress(

@@ -17,7 +17,7 @@ from eqstudio.benchmarks.base import Benchmark, Metric
 from eqstudio.errors import StudioError
 from evaluation.figures import View
 from evaluation.models import ScoreRecord, Sitting, Study
-from evaluation.selectors import efforts_of, item_facts
+from evaluation.selectors import efforts_of, excluded_of, item_facts
 from evaluation.services import comparison_build, item_difficulty
 from evaluation.services.comparison_rows import PEOPLE, grades_of_row
 from evaluation.services.comparisons import BY, Asked, board_build, headline_of, items_asked
