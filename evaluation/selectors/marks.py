@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import groupby
 from operator import itemgetter
 
@@ -11,7 +11,8 @@ from django.db.models.functions import Substr
 
 from eqstudio.benchmarks.base import Score
 from evaluation.domain.metrics import Mark
-from evaluation.models import ScoreRecord, Sitting, Study, TrialRecord
+from evaluation.models import Part, ScoreRecord, Sitting, Study, TrialRecord
+from evaluation.selectors.exclusions import excluded_of
 
 IMPORTED = "imported"
 """Rule of a score that a result file brought along: it counts before any reading of our own."""
@@ -33,22 +34,35 @@ _FIELDS = (
 
 
 def counted(prefix: str = "") -> Q:
-    """What makes a sitting count: not cancelled, and not of a pilot. ``prefix`` leads to the sitting, as in
-    ``trial__sitting__``. The one place that says so.
+    """What makes a sitting count: not cancelled, not of a pilot, and nobody's who has withdrawn. ``prefix`` leads to the
+    sitting, as in ``trial__sitting__``. The one place that says so.
     """
-    return ~Q(**{f"{prefix}state": Sitting.State.CANCELLED}) & Q(**{f"{prefix}pilot": False})
+    kept = Q(**{f"{prefix}pilot": False, f"{prefix}respondent__participant__withdrawn_at": None})
+    return ~Q(**{f"{prefix}state": Sitting.State.CANCELLED}) & kept
 
 
-def marks_of(*, study: Study) -> Iterator[Mark]:
+def counting(study: Study, prefix: str = "trial__", *, without: Collection[int] | None = None) -> Q:
+    """What makes an answer of ``study`` count: of a sitting that counts, about an item of the study itself (not practice, an
+    attention item or a repetition), and of nobody whom a declared rule leaves out. ``prefix`` leads to the question.
+
+    ``without`` names the respondents to leave out in place of those of the rules: an empty one leaves out nobody.
+    """
+    out = excluded_of(study) if without is None else without
+    found = counted(f"{prefix}sitting__") & Q(
+        **{f"{prefix}part": Part.ITEM, f"{prefix}sitting__respondent__study": study}
+    )
+    return found & ~Q(**{f"{prefix}sitting__respondent__in": list(out)}) if out else found
+
+
+def marks_of(*, study: Study, without: Collection[int] | None = None) -> Iterator[Mark]:
     """The score that counts of every answer: the verdict a file brought, else the latest reading.
 
-    Only sittings that count; the item that an open sitting is in the middle of is left out. Constant in memory.
+    Only answers that count (``without`` as in ``counting``); the item that an open sitting is in the middle of is left out.
+    Constant in memory.
     """
-    unfinished = _in_the_middle(study)
+    unfinished = in_the_middle(study)
     rows = (
-        ScoreRecord.objects.filter(
-            counted("response__trial__sitting__"), response__trial__sitting__respondent__study=study
-        )
+        ScoreRecord.objects.filter(counting(study, "response__trial__", without=without))
         .annotate(letter=Substr("value", 1, 2))
         .order_by("response_id", "pk")
         .values_list(*_FIELDS)
@@ -61,7 +75,7 @@ def marks_of(*, study: Study) -> Iterator[Mark]:
             yield Mark(respondent, run, dialogue, key, outcome, Score(correct, number, gold), letter)
 
 
-def _in_the_middle(study: Study) -> set[tuple[int, int]]:
+def in_the_middle(study: Study) -> set[tuple[int, int]]:
     latest = (
         TrialRecord.objects.filter(sitting__respondent__study=study, sitting__state=Sitting.State.OPEN)
         .order_by()
@@ -69,4 +83,5 @@ def _in_the_middle(study: Study) -> set[tuple[int, int]]:
         .annotate(last=Max("pk"))
         .values_list("last", flat=True)
     )
-    return set(TrialRecord.objects.filter(pk__in=list(latest)).values_list("sitting_id", "dialogue_id"))
+    found = TrialRecord.objects.filter(pk__in=list(latest), part=Part.ITEM)
+    return set(found.values_list("sitting_id", "dialogue_id"))
