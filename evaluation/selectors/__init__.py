@@ -18,7 +18,7 @@ from evaluation.selectors.lists import (
     studies_listed,
     with_sittings,
 )
-from evaluation.selectors.marks import IMPORTED, marks_of
+from evaluation.selectors.marks import IMPORTED, marks_of, withdrawn_answers
 from evaluation.selectors.named import study_named
 from evaluation.selectors.progress import (
     Progress,
@@ -54,4 +54,5 @@ __all__ = [
     "tags_on",
     "trial_for",
     "with_sittings",
+    "withdrawn_answers",
 ]

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from itertools import groupby
 from operator import itemgetter
 
-from django.db.models import Max
+from django.db.models import Max, QuerySet
 from django.db.models.functions import Substr
 
 from eqstudio.benchmarks.base import Score
 from evaluation.domain.metrics import Mark
-from evaluation.models import ScoreRecord, Sitting, Study, TrialRecord
+from evaluation.models import ImportedAnswer, ScoreRecord, Sitting, Study, TrialRecord
+from evaluation.models.imports import RUNS
 
 IMPORTED = "imported"
 """Rule of a score that a result file brought along: it counts before any reading of our own."""
@@ -32,25 +33,33 @@ _FIELDS = (
 )
 
 
-def marks_of(*, study: Study) -> Iterator[Mark]:
-    """The score that counts of every answer: the verdict a file brought, else the latest reading.
+def withdrawn_answers(*, study: Study) -> QuerySet[ImportedAnswer, int]:
+    """Responses that came with a file that was taken out again: they enter no figure."""
+    gone = ImportedAnswer.objects.filter(source__study=study).exclude(source__withdrawal=None)
+    return gone.values_list("response_id", flat=True)
 
-    Cancelled sittings are left out, and so is the item that an open sitting is in the middle of. Constant in memory.
+
+def marks_of(*, study: Study, own_reading: bool = False) -> Iterator[Mark]:
+    """The score that counts of every answer: the verdict a file brought (unless ``own_reading``), else the latest reading.
+
+    Cancelled sittings and withdrawn imports are left out, and so is the item that an open sitting is in the middle of.
+    Constant in memory.
     """
     unfinished = _in_the_middle(study)
     rows = (
         ScoreRecord.objects.filter(response__trial__sitting__respondent__study=study)
         .exclude(response__trial__sitting__state=Sitting.State.CANCELLED)
+        .exclude(response__in=withdrawn_answers(study=study))
         .annotate(letter=Substr("value", 1, 2))
         .order_by("response_id", "pk")
         .values_list(*_FIELDS)
         .iterator(chunk_size=2_000)
     )
     for _response, versions in groupby(rows, key=itemgetter(0)):
-        *_older, counts = sorted(versions, key=lambda row: row[1] == IMPORTED)
+        *_older, counts = sorted(versions, key=lambda row: (row[1] == IMPORTED) != own_reading)
         respondent, run, dialogue, key, outcome, correct, number, gold, sitting, letter = counts[2:]
         if (sitting, dialogue) not in unfinished:
-            yield Mark(respondent, run, dialogue, key, outcome, Score(correct, number, gold), letter)
+            yield Mark(respondent, run % RUNS, dialogue, key, outcome, Score(correct, number, gold), letter)
 
 
 def _in_the_middle(study: Study) -> set[tuple[int, int]]:

@@ -2,7 +2,7 @@
 
 from evaluation.services.checklist import checklist_build
 from evaluation.services.comparisons import comparison_build, item_difficulty, items_apart
-from evaluation.services.imports import responses_import
+from evaluation.services.imports import answers_withdraw, responses_import, responses_preview
 from evaluation.services.norming import norm_freeze
 from evaluation.services.release import release_build
 from evaluation.services.responses import response_record
@@ -13,6 +13,7 @@ from evaluation.services.studies import study_close, study_create
 from evaluation.services.tags import error_tag_set
 
 __all__ = [
+    "answers_withdraw",
     "checklist_build",
     "comparison_build",
     "error_tag_set",
@@ -23,6 +24,7 @@ __all__ = [
     "respondent_drive",
     "response_record",
     "responses_import",
+    "responses_preview",
     "responses_rescore",
     "sitting_advance",
     "sitting_cancel",

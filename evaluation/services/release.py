@@ -17,7 +17,8 @@ from django.conf import settings
 from eqstudio.benchmarks import benchmark_get
 from eqstudio.benchmarks.base import Benchmark, Trial
 from evaluation.models import Response, Sitting, Study
-from evaluation.selectors import item_facts
+from evaluation.models.imports import RUNS
+from evaluation.selectors import item_facts, withdrawn_answers
 from evaluation.services.comparisons import comparison_build
 from evaluation.services.scoring import score_that_counts
 
@@ -92,6 +93,7 @@ def _answers(study: Study, benchmark: Benchmark) -> Iterator[dict[str, Any]]:
     found = (
         Response.objects.filter(trial__sitting__respondent__study=study)
         .exclude(trial__sitting__state=Sitting.State.CANCELLED)
+        .exclude(pk__in=withdrawn_answers(study=study))
         .select_related("trial__sitting__respondent__user", "trial__dialogue")
         .prefetch_related("scores")
         .order_by("pk")
@@ -113,7 +115,7 @@ def _answer(answer: Response, fact: Any) -> dict[str, Any]:
         "kind": respondent.kind,
         "key_access": int(record.sitting.key_access),
         "expert": int("expert" in skills),
-        "run": record.sitting.run,
+        "run": record.sitting.run % RUNS,
         "item": record.dialogue.uid,
         "category": fact.category,
         "language": fact.language,

@@ -13,6 +13,7 @@ from eqstudio.events import event_record
 from eqstudio.models import User
 from evaluation.domain.order import order_seed, trial_mirror, trial_rng
 from evaluation.models import Respondent, Sitting, Study, TrialRecord
+from evaluation.models.imports import RUNS
 from evaluation.selectors import dialogue_order
 from evaluation.services.scoring import response_parsed, response_score
 from generation.models import Dialogue
@@ -59,7 +60,7 @@ def sitting_open(
         run=run,
         defaults={
             "limit": limit,
-            "order_seed": order_seed(study_seed=study.seed, respondent=_order_name(sits), run=run),
+            "order_seed": order_seed(study_seed=study.seed, respondent=_order_name(sits), run=run % RUNS),
         },
     )
     if user is not None:
