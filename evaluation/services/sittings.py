@@ -13,6 +13,7 @@ from eqstudio.events import event_record
 from eqstudio.models import User
 from evaluation.domain.order import order_seed, trial_mirror, trial_rng
 from evaluation.models import Part, Respondent, Sitting, Study, TrialRecord
+from evaluation.models.imports import RUNS
 from evaluation.selectors import order_of, protocol_of
 from evaluation.selectors.plans import plan_missing
 from evaluation.services.participants import participant_ensure, participant_return
@@ -69,7 +70,7 @@ def sitting_open(
         pilot=protocol.execution.pilot,
         defaults={
             "limit": limit,
-            "order_seed": order_seed(study_seed=study.seed, respondent=_order_name(sits), run=run),
+            "order_seed": order_seed(study_seed=study.seed, respondent=_order_name(sits), run=run % RUNS),
         },
     )
     if created and sits.kind == Respondent.Kind.PERSON:
