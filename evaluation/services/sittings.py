@@ -14,6 +14,7 @@ from eqstudio.models import User
 from evaluation.domain.order import order_seed, trial_mirror, trial_rng
 from evaluation.models import Respondent, Sitting, Study, TrialRecord
 from evaluation.selectors import dialogue_order, protocol_of
+from evaluation.services.asked import design_for, evaluator_of
 from evaluation.services.scoring import response_parsed, response_score
 from generation.models import Dialogue
 from generation.selectors import item_view
@@ -77,7 +78,11 @@ def key_access_mark(*, sitting: Sitting, user: User) -> bool:
 
 
 def _order_name(respondent: Respondent) -> str:
-    """Everybody has an order of their own, but all answers from files share one."""
+    """Everybody has an order of their own, but all answers from files share one, and so do all runs of one model: what it
+    answers with its sound, without and with another can then be held against each other question by question.
+    """
+    if respondent.run_spec is not None:
+        return f"{respondent.run_spec.content['backend']}/{respondent.run_spec.content['model']}"
     return "imported" if respondent.kind == Respondent.Kind.IMPORTED else respondent.uid
 
 
@@ -112,14 +117,21 @@ def trial_of(*, sitting: Sitting, dialogue: Dialogue) -> TrialRecord | None:
 
 
 def trial_build(*, sitting: Sitting, dialogue: Dialogue, answered: list[Answered]) -> Trial | None:
-    """Ask the benchmark. A second run of a model shows every item in the opposite order of options."""
+    """Ask the benchmark, in the variant of the protocol and as the evaluator of a model asks it.
+
+    A second run of a model shows every item in the opposite order of options.
+    """
     respondent = sitting.respondent
     rng = trial_rng(seed=sitting.order_seed, dialogue=dialogue.uid)
     benchmark = benchmark_get(respondent.study.benchmark)
-    trial = benchmark.next_trial(item_view(dialogue=dialogue), answered, rng)
-    if trial is None or respondent.kind == Respondent.Kind.PERSON or sitting.run % 2 == 0:
-        return trial
-    return trial_mirror(trial)
+    evaluator = evaluator_of(respondent)
+    design = design_for(respondent.study, evaluator, dialogue)
+    trial = benchmark.next_trial(item_view(dialogue=dialogue), answered, rng, design)
+    if trial is None:
+        return None
+    if respondent.kind != Respondent.Kind.PERSON and sitting.run % 2 == 1:
+        trial = trial_mirror(trial)
+    return trial if evaluator is None else evaluator.trial(trial)
 
 
 def trial_store(*, sitting: Sitting, dialogue: Dialogue, trial: Trial) -> TrialRecord:
