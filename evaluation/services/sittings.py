@@ -14,6 +14,7 @@ from eqstudio.models import User
 from evaluation.domain.order import order_seed, trial_mirror, trial_rng
 from evaluation.models import Respondent, Sitting, Study, TrialRecord
 from evaluation.selectors import dialogue_order, protocol_of
+from evaluation.services.designs import design_of
 from evaluation.services.sampling import sample_ensure
 from evaluation.services.scoring import response_parsed, response_score
 from generation.models import Dialogue
@@ -120,7 +121,7 @@ def trial_build(*, sitting: Sitting, dialogue: Dialogue, answered: list[Answered
     respondent = sitting.respondent
     rng = trial_rng(seed=sitting.order_seed, dialogue=dialogue.uid)
     benchmark = benchmark_get(respondent.study.benchmark)
-    trial = benchmark.next_trial(item_view(dialogue=dialogue), answered, rng)
+    trial = benchmark.next_trial(item_view(dialogue=dialogue), answered, rng, design_of(sitting))
     if trial is None or respondent.kind == Respondent.Kind.PERSON or sitting.run % 2 == 0:
         return trial
     return trial_mirror(trial)
