@@ -20,6 +20,7 @@ from evaluation.selectors.lists import (
 )
 from evaluation.selectors.marks import IMPORTED, counted, marks_of
 from evaluation.selectors.named import study_named
+from evaluation.selectors.planned import planned_of
 from evaluation.selectors.progress import (
     Progress,
     dialogue_order,
@@ -55,6 +56,7 @@ __all__ = [
     "items_of",
     "marks_of",
     "outcome_counts",
+    "planned_of",
     "protocol_latest",
     "protocol_of",
     "run_for",
