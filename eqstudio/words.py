@@ -15,6 +15,7 @@ VERBS: dict[str, Any] = {
     "asked for more judgements": _("asked for more judgements"),
     "asked for audit": _("asked for an audit"),
     "asked for export": _("asked for an export"),
+    "asked for freeze": _("asked for a freeze"),
     "became active": _("let work in the round"),
     "began qualification": _("went on to qualification"),
     "began training": _("went on to training"),

@@ -142,11 +142,20 @@ class ProtocolForm(forms.Form):
             field.label = f"{FIELDS[stem]}: {names[last]}" if stem in FIELDS else FIELDS[name]
             if not isinstance(field, forms.MultipleChoiceField) or field.choices:
                 self.fields[name] = field
+        self._keep_own_questions(protocol)
         for rule, words in EXCLUSIONS.items():
             self.fields[RULE + rule] = forms.BooleanField(required=False, label=words)
             self.fields[f"{RULE}{rule}.threshold"] = forms.FloatField(
                 required=False, min_value=0, label=_("Threshold"), help_text=""
             )
+
+    def _keep_own_questions(self, protocol: Protocol) -> None:
+        """A protocol from a file may ask people something that this form does not know; it stays."""
+        field = self.fields["recruitment.demographics"]
+        if isinstance(field, forms.MultipleChoiceField):
+            known = choices_of("recruitment.demographics")
+            own = [one for one in protocol.recruitment.demographics if one not in dict(known)]
+            field.choices = [*known, *((one, one) for one in own)]
 
     def sections(self) -> Iterator[Section]:
         """The five blocks, for the template."""

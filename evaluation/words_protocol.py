@@ -94,7 +94,7 @@ CHOICES: dict[str, dict[str, Any]] = {
     "recruitment.demographics": {
         "age_band": gettext_lazy("age band"),
         "gender": gettext_lazy("gender"),
-        "first_language": gettext_lazy("first language"),
+        "native_language": gettext_lazy("first language"),
         "education": gettext_lazy("education"),
         "hearing": gettext_lazy("hearing"),
         "expertise": gettext_lazy("expertise"),
