@@ -30,7 +30,9 @@ class Invitation(models.Model):
     parameters = models.JSONField(
         default=dict, blank=True, help_text="names of what a crowd platform adds to the address: person, study, session"
     )
-    codes = models.JSONField(default=dict, blank=True, help_text="completion code by outcome, where all people share it")
+    codes = models.JSONField(
+        default=dict, blank=True, help_text="completion code by outcome, where all people share it"
+    )
     return_url = models.CharField(max_length=400, blank=True, help_text="{code} stands for the completion code")
     created = models.DateTimeField(auto_now_add=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
@@ -149,7 +151,9 @@ class SpecialItem(models.Model):
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="specials")
     dialogue = models.ForeignKey(Dialogue, on_delete=models.PROTECT, related_name="+")
-    purpose = models.CharField(max_length=10, choices=[(Part.PRACTICE, Part.PRACTICE), (Part.ATTENTION, Part.ATTENTION)])
+    purpose = models.CharField(
+        max_length=10, choices=[(Part.PRACTICE, Part.PRACTICE), (Part.ATTENTION, Part.ATTENTION)]
+    )
     created = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -15,7 +15,9 @@ _MET = (Assignment.State.ACTIVE, Assignment.State.SUBMITTED, Assignment.State.LA
 def twin_keys(*, dialogues: Iterable[int]) -> dict[int, str]:
     """The key that twins share, as the rounds of annotation have it: who has heard one knows what happens in the other."""
     rows = Dialogue.objects.filter(pk__in=list(dialogues)).exclude(topic_key="")
-    return {pk: f"{benchmark}:{topic}"[:120] for pk, benchmark, topic in rows.values_list("pk", "benchmark", "topic_key")}
+    return {
+        pk: f"{benchmark}:{topic}"[:120] for pk, benchmark, topic in rows.values_list("pk", "benchmark", "topic_key")
+    }
 
 
 def exposures(*, study: Study, dialogues: Iterable[int], since: Mapping[int, datetime]) -> dict[int, set[int]]:

@@ -18,9 +18,7 @@ def order_of(*, sitting: Sitting) -> list[tuple[int, str]]:
 def plan_missing(*, sitting: Sitting) -> bool:
     """Whether a person's sitting has no plan yet; one that began before there were plans goes on without."""
     return (
-        sitting.respondent.kind == Respondent.Kind.PERSON
-        and not sitting.plan.exists()
-        and not sitting.trials.exists()
+        sitting.respondent.kind == Respondent.Kind.PERSON and not sitting.plan.exists() and not sitting.trials.exists()
     )
 
 

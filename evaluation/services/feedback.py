@@ -33,9 +33,7 @@ def practice_feedback(*, response: Response) -> Feedback | None:
     low, high = trial.scale or (1, 0)
     possible: list[str | int] = [*range(low, high + 1), *(option.letter for option in trial.options if not trial.scale)]
     expected = tuple(
-        str(answer)
-        for answer in possible
-        if benchmark.score(item, trial, Parsed(Outcome.ANSWERED, answer)).correct
+        str(answer) for answer in possible if benchmark.score(item, trial, Parsed(Outcome.ANSWERED, answer)).correct
     )
     score = score_that_counts(response.scores.all())
     if not expected or score is None or response.failure:

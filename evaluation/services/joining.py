@@ -78,7 +78,9 @@ def person_resume(*, code: str) -> Joined:
     """
     participant = participant_by_code(code)
     if participant is None or participant.respondent.user is None or not is_guest(participant.respondent.user):
-        raise NotFound(_("No sitting has this code. Look at it again: three groups of four letters and digits."), field="code")
+        raise NotFound(
+            _("No sitting has this code. Look at it again: three groups of four letters and digits."), field="code"
+        )
     return Joined(participant.respondent.user, _sitting(participant), fresh=False)
 
 

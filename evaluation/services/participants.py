@@ -27,7 +27,13 @@ from evaluation.selectors.exclusions import sittings_told
 from evaluation.selectors.protocols import protocol_of
 
 Outcome = Participant.Outcome
-NO_CONSENT, NOT_ELIGIBLE, HEADPHONES, OWN_WISH, ON_REQUEST = "no_consent", "not_eligible", "headphones", "own", "request"
+NO_CONSENT, NOT_ELIGIBLE, HEADPHONES, OWN_WISH, ON_REQUEST = (
+    "no_consent",
+    "not_eligible",
+    "headphones",
+    "own",
+    "request",
+)
 HEADPHONE_TRIES = 3
 """Checks failed after which a person is screened out where headphones are required, and let on where they are only asked for."""
 
@@ -38,7 +44,9 @@ def code_new() -> str:
     return "-".join((text[:4], text[4:8], text[8:12]))
 
 
-def participant_ensure(*, respondent: Respondent, invitation: Invitation | None = None, identity: str = "") -> Participant:
+def participant_ensure(
+    *, respondent: Respondent, invitation: Invitation | None = None, identity: str = ""
+) -> Participant:
     """The row of a person in a study, made on the first call."""
     found = Participant.objects.filter(respondent=respondent).first()
     if found is not None:
@@ -70,7 +78,11 @@ def eligibility_answer(*, participant: Participant, eligible: bool, language: st
     """What the person said of being eligible. Who is not is screened out."""
     participant.eligible, participant.language = eligible, language
     participant.save(update_fields=["eligible", "language"])
-    return participant if eligible else outcome_set(participant=participant, outcome=Outcome.SCREENED_OUT, reason=NOT_ELIGIBLE)
+    return (
+        participant
+        if eligible
+        else outcome_set(participant=participant, outcome=Outcome.SCREENED_OUT, reason=NOT_ELIGIBLE)
+    )
 
 
 def consent_record(*, participant: Participant, agreed: bool, language: str) -> Consent:

@@ -63,7 +63,9 @@ def _items(sitting: Sitting, protocol: Protocol) -> list[int]:
     )
     if order and not chosen:
         raise Conflict(
-            _("You have met every item of this study before, as author or judge. Its protocol wants people who have not.")
+            _(
+                "You have met every item of this study before, as author or judge. Its protocol wants people who have not."
+            )
         )
     return chosen
 

@@ -110,5 +110,3 @@ def _crowd(request: HttpRequest, invitation: Invitation) -> dict[str, str]:
 
 def _too_often() -> str:
     return _("Too many tries from this connection. Wait ten minutes, then try again.")
-
-
