@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from eqstudio.net import Endpoint
 
 MAX_ANSWER_BYTES = 16 * 1024 * 1024
+PLACES = 4
+"""To how many origins a thread keeps its connection open."""
 _CHUNK = 256 * 1024
 _BUSY = frozenset(
     {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT, HTTPStatus.TOO_EARLY, HTTPStatus.SERVICE_UNAVAILABLE, 529}
@@ -122,7 +124,7 @@ def _left(deadline: float) -> float:
 
 
 def _connected(place: _Place, deadline: float) -> http.client.HTTPConnection:
-    """This thread's open connection, or a new one where there is none or the other side has closed it meanwhile."""
+    """The open connection of this thread, or a new one where there is none or the other side has closed it meanwhile."""
     found = _connections().get(place)
     if found is not None and found.sock is not None and not _has_ended(found):
         return found
@@ -133,6 +135,8 @@ def _connected(place: _Place, deadline: float) -> http.client.HTTPConnection:
     except (OSError, http.client.HTTPException) as error:
         made.close()
         raise _NotReachedError from error
+    while len(_connections()) >= PLACES:
+        _drop(next(iter(_connections())))
     _connections()[place] = made
     return made
 
@@ -187,11 +191,19 @@ def _headers(endpoint: Endpoint) -> dict[str, str]:
     return found | {name: secret(env) for name, env in endpoint.header_envs}
 
 
-def _connections() -> dict[_Place, http.client.HTTPConnection]:
+class _Connections(dict[_Place, http.client.HTTPConnection]):
+    """Those of one thread; they are closed when it ends."""
+
+    def __del__(self) -> None:
+        for connection in self.values():
+            connection.close()
+
+
+def _connections() -> _Connections:
     """Those of this thread; a fork starts with none."""
     if getattr(_local, "pid", None) != os.getpid():
-        _local.pid, _local.open = os.getpid(), {}
-    found: dict[_Place, http.client.HTTPConnection] = _local.open
+        _local.pid, _local.open = os.getpid(), _Connections()
+    found: _Connections = _local.open
     return found
 
 

@@ -11,9 +11,10 @@ from django.conf import settings
 
 from eqstudio.benchmarks.base import Trial
 from eqstudio.errors import GiveUp, ProviderError
-from eqstudio.net import Endpoint, provider_call, secret
+from eqstudio.net import Endpoint, secret
+from eqstudio.net_json import connections_close, json_post
 from evaluation.backends.base import Answer, Backend, Clips
-from evaluation.backends.messages import FORM, Part, message_of, sound_of
+from evaluation.backends.messages import FORM, Message, Part, message_of, sound_of
 
 
 class OpenAIBackend(Backend):
@@ -21,6 +22,7 @@ class OpenAIBackend(Backend):
 
     alias: ClassVar = "openai"
     kind: ClassVar = "model"
+    concurrency: ClassVar = 32
 
     @property
     def model(self) -> str:
@@ -28,7 +30,9 @@ class OpenAIBackend(Backend):
 
     @property
     def endpoint(self) -> Endpoint:
-        return Endpoint(base_url=settings.EXAM_BASE_URL, key_env=settings.EXAM_KEY_ENV, max_retries=0)
+        return Endpoint(
+            base_url=settings.EXAM_BASE_URL, key_env=settings.EXAM_KEY_ENV, timeout_s=settings.EXAM_TIMEOUT_S
+        )
 
     def parameters(self) -> dict[str, Any]:
         return {"base_url": settings.EXAM_BASE_URL, "temperature": 0, "form": FORM["en"]}
@@ -37,21 +41,27 @@ class OpenAIBackend(Backend):
         if settings.EXAM_KEY_ENV:
             secret(settings.EXAM_KEY_ENV)
 
+    def body(self, message: Message) -> dict[str, Any]:
+        """What is posted to ``chat/completions``."""
+        return {
+            "model": self.model,
+            "messages": [
+                {"role": "system", "content": message.system},
+                {"role": "user", "content": [_part(part) for part in message.parts]},
+            ],
+            "modalities": ["text"],
+            "temperature": 0,
+            "seed": self.exam.seed % 2**31,
+        }
+
     def answer(self, trial: Trial, clips: Clips) -> Answer:
-        message = message_of(self.exam, self.evaluator, trial, clips)
-        messages: Any = [
-            {"role": "system", "content": message.system},
-            {"role": "user", "content": [_part(part) for part in message.parts]},
-        ]
+        body = self.body(message_of(self.exam, self.evaluator, trial, clips))
         began = time.monotonic()
-        client = self.endpoint.client()
-        completion = provider_call(
-            lambda: client.chat.completions.create(
-                model=self.model, messages=messages, modalities=["text"], temperature=0, seed=self.exam.seed % 2**31
-            ),
-            what=f"{self.model} at question {trial.key}",
-        )
-        return _read(completion, round((time.monotonic() - began) * 1000))
+        completion = json_post(self.endpoint, "chat/completions", body, what=f"{self.model} at question {trial.key}")
+        return answer_read(completion, round((time.monotonic() - began) * 1000))
+
+    def close(self) -> None:
+        connections_close()
 
 
 def _part(part: Part) -> dict[str, Any]:
@@ -61,22 +71,19 @@ def _part(part: Part) -> dict[str, Any]:
     return {"type": "input_audio", "input_audio": {"data": base64.b64encode(data).decode("ascii"), "format": form}}
 
 
-def _read(completion: Any, latency_ms: int) -> Answer:
-    if not getattr(completion, "choices", None):
-        raise ProviderError("The provider answered without a choice.", cause="empty answer", decision=GiveUp())
-    choice = completion.choices[0]
-    usage = completion.usage
-    paradata = {
-        "model": completion.model,
-        "latency_ms": latency_ms,
-        "finish_reason": choice.finish_reason,
-        "tokens_in": usage.prompt_tokens if usage else None,
-        "tokens_out": usage.completion_tokens if usage else None,
-    }
-    refusal = getattr(choice.message, "refusal", None)
-    if refusal or choice.finish_reason == "content_filter":
-        return Answer(
-            raw=choice.message.content or "", failure="refused", error=refusal or "content filter", paradata=paradata
-        )
-    content = choice.message.content
+def answer_read(completion: dict[str, Any], latency_ms: int) -> Answer:
+    """What a chat completion says, and what it took. ProviderError where it holds no answer at all."""
+    usage = completion.get("usage") or {}
+    try:
+        choice = completion["choices"][0]
+        message, finish = choice["message"], choice.get("finish_reason")
+        content, refusal = message.get("content"), message.get("refusal")
+        tokens = {"tokens_in": usage.get("prompt_tokens"), "tokens_out": usage.get("completion_tokens")}
+    except (KeyError, IndexError, TypeError, AttributeError) as error:
+        raise ProviderError(
+            "The provider answered without a choice.", cause="empty answer", decision=GiveUp()
+        ) from error
+    paradata = {"model": completion.get("model"), "latency_ms": latency_ms, "finish_reason": finish, **tokens}
+    if refusal or finish == "content_filter":
+        return Answer(raw=content or "", failure="refused", error=refusal or "content filter", paradata=paradata)
     return Answer(raw=content if isinstance(content, str) else json.dumps(content), paradata=paradata)

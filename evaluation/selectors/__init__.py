@@ -30,11 +30,21 @@ from evaluation.selectors.progress import (
     sittings_progress,
 )
 from evaluation.selectors.protocols import answers_counted, protocol_latest, protocol_of
+from evaluation.selectors.sampled import (
+    Sample,
+    items_counted,
+    items_of,
+    sample_of,
+    sample_stored,
+    studies_in_pilot,
+    weights_of,
+)
 
 __all__ = [
     "IMPORTED",
     "ItemFacts",
     "Progress",
+    "Sample",
     "answers_counted",
     "answers_listed",
     "answers_to",
@@ -47,6 +57,8 @@ __all__ = [
     "findings_of",
     "in_the_middle",
     "item_facts",
+    "items_counted",
+    "items_of",
     "marks_of",
     "order_of",
     "outcome_counts",
@@ -54,10 +66,13 @@ __all__ = [
     "protocol_of",
     "run_for",
     "runs_listed",
+    "sample_of",
+    "sample_stored",
     "sitting_for",
     "sitting_progress",
     "sittings_progress",
     "sittings_told",
+    "studies_in_pilot",
     "studies_listed",
     "studies_open_for",
     "study_for",
@@ -67,5 +82,6 @@ __all__ = [
     "tags_on",
     "trial_for",
     "unblinded",
+    "weights_of",
     "with_sittings",
 ]

@@ -6,12 +6,13 @@ from collections.abc import Collection, Iterator
 from itertools import groupby
 from operator import itemgetter
 
-from django.db.models import Max, Q
+from django.db.models import Max, Q, QuerySet
 from django.db.models.functions import Substr
 
 from eqstudio.benchmarks.base import Score
 from evaluation.domain.metrics import Mark
-from evaluation.models import Part, ScoreRecord, Sitting, Study, TrialRecord
+from evaluation.models import ImportedAnswer, Part, ScoreRecord, Sitting, Study, TrialRecord
+from evaluation.models.imports import RUNS
 from evaluation.selectors.exclusions import excluded_of
 
 IMPORTED = "imported"
@@ -33,6 +34,12 @@ _FIELDS = (
 )
 
 
+def withdrawn_answers(*, study: Study) -> QuerySet[ImportedAnswer, int]:
+    """Responses that came with a file that was taken out again: they enter no figure."""
+    gone = ImportedAnswer.objects.filter(source__study=study).exclude(source__withdrawal=None)
+    return gone.values_list("response_id", flat=True)
+
+
 def counted(prefix: str = "") -> Q:
     """What makes a sitting count: not cancelled, not of a pilot, and nobody's who has withdrawn. ``prefix`` leads to the
     sitting, as in ``trial__sitting__``. The one place that says so.
@@ -43,7 +50,8 @@ def counted(prefix: str = "") -> Q:
 
 def counting(study: Study, prefix: str = "trial__", *, without: Collection[int] | None = None) -> Q:
     """What makes an answer of ``study`` count: of a sitting that counts, about an item of the study itself (not practice, an
-    attention item or a repetition), and of nobody whom a declared rule leaves out. ``prefix`` leads to the question.
+    attention item or a repetition), of nobody whom a declared rule leaves out, and of no file that was taken out again.
+    ``prefix`` leads to the question.
 
     ``without`` names the respondents to leave out in place of those of the rules: an empty one leaves out nobody.
     """
@@ -51,11 +59,14 @@ def counting(study: Study, prefix: str = "trial__", *, without: Collection[int] 
     found = counted(f"{prefix}sitting__") & Q(
         **{f"{prefix}part": Part.ITEM, f"{prefix}sitting__respondent__study": study}
     )
-    return found & ~Q(**{f"{prefix}sitting__respondent__in": list(out)}) if out else found
+    if out:
+        found &= ~Q(**{f"{prefix}sitting__respondent__in": list(out)})
+    gone = withdrawn_answers(study=study)
+    return found & ~Q(**{f"{prefix}pk__in": gone.values("response__trial")}) if gone.exists() else found
 
 
-def marks_of(*, study: Study, without: Collection[int] | None = None) -> Iterator[Mark]:
-    """The score that counts of every answer: the verdict a file brought, else the latest reading.
+def marks_of(*, study: Study, without: Collection[int] | None = None, own_reading: bool = False) -> Iterator[Mark]:
+    """The score that counts of every answer: the verdict a file brought (unless ``own_reading``), else the latest reading.
 
     Only answers that count (``without`` as in ``counting``); the item that an open sitting is in the middle of is left out.
     Constant in memory.
@@ -69,10 +80,10 @@ def marks_of(*, study: Study, without: Collection[int] | None = None) -> Iterato
         .iterator(chunk_size=2_000)
     )
     for _response, versions in groupby(rows, key=itemgetter(0)):
-        *_older, counts = sorted(versions, key=lambda row: row[1] == IMPORTED)
+        *_older, counts = sorted(versions, key=lambda row: (row[1] == IMPORTED) != own_reading)
         respondent, run, dialogue, key, outcome, correct, number, gold, sitting, letter = counts[2:]
         if (sitting, dialogue) not in unfinished:
-            yield Mark(respondent, run, dialogue, key, outcome, Score(correct, number, gold), letter)
+            yield Mark(respondent, run % RUNS, dialogue, key, outcome, Score(correct, number, gold), letter)
 
 
 def in_the_middle(study: Study) -> set[tuple[int, int]]:

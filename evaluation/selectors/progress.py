@@ -9,6 +9,7 @@ from random import Random
 from django.db.models import Count, Max, Min, Q
 
 from evaluation.models import Part, PlanEntry, Respondent, Response, Sitting
+from evaluation.selectors.sampled import items_counted, items_of
 
 
 @dataclass(frozen=True)
@@ -22,9 +23,10 @@ class Progress:
 
 
 def dialogue_order(*, sitting: Sitting) -> list[int]:
-    """Primary keys of the dialogues in the order this sitting asks them: the split's order, shuffled by ``order_seed``."""
-    split = sitting.respondent.study.split
-    ids = list(split.items.order_by("position").values_list("dialogue_id", flat=True))
+    """Primary keys of the dialogues in the order this sitting asks them: the items of the study in the split's order, shuffled by
+    ``order_seed``.
+    """
+    ids = items_of(study=sitting.respondent.study, pilot=sitting.pilot)
     Random(sitting.order_seed).shuffle(ids)  # noqa: S311 -- an order, not a secret
     return ids if sitting.limit is None else ids[: sitting.limit]
 
@@ -35,7 +37,7 @@ def sitting_progress(*, sitting: Sitting) -> Progress:
 
 
 def sittings_progress(*, sittings: Iterable[Sitting]) -> Mapping[int, Progress]:
-    """The progress of many sittings of any studies in two queries; the split's size is on the split.
+    """The progress of many sittings of any studies in three queries (more for a pilot of a sample that is not drawn yet).
 
     A person's total is what was planned for them, attention items and repetitions among it; practice is not counted.
     """
@@ -56,7 +58,10 @@ def sittings_progress(*, sittings: Iterable[Sitting]) -> Mapping[int, Progress]:
         )
     }
     planned = _planned(rows)
-    return {sitting.pk: _progress(sitting, counted.get(sitting.pk), planned.get(sitting.pk)) for sitting in rows}
+    totals = items_counted({sitting.respondent.study for sitting in rows})
+    return {
+        sitting.pk: _progress(sitting, counted.get(sitting.pk), planned.get(sitting.pk), totals) for sitting in rows
+    }
 
 
 def _dialogues(part: Part) -> Count:
@@ -71,8 +76,10 @@ def _planned(sittings: Iterable[Sitting]) -> dict[int, int]:
     return dict(entries.values_list("sitting").annotate(n=Count("pk")))
 
 
-def _progress(sitting: Sitting, counts: Mapping[str, object] | None, planned: int | None) -> Progress:
-    total = planned or sitting.respondent.study.split.item_count
+def _progress(
+    sitting: Sitting, counts: Mapping[str, object] | None, planned: int | None, totals: Mapping[int, int]
+) -> Progress:
+    total = planned or (len(dialogue_order(sitting=sitting)) if sitting.pilot else totals[sitting.respondent.study_id])
     total = total if sitting.limit is None else min(sitting.limit, total)
     if counts is None:
         return Progress(done=0, total=total)

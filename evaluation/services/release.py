@@ -17,6 +17,7 @@ from django.conf import settings
 from eqstudio.benchmarks import benchmark_get
 from eqstudio.benchmarks.base import Benchmark, Trial
 from evaluation.models import Response, Study
+from evaluation.models.imports import RUNS
 from evaluation.selectors import counting, in_the_middle, item_facts
 from evaluation.services.comparisons import comparison_build
 from evaluation.services.scoring import score_that_counts
@@ -84,7 +85,7 @@ def _write(archive: zipfile.ZipFile, name: str, text: str) -> None:
 
 def _answers(study: Study, benchmark: Benchmark) -> Iterator[dict[str, Any]]:
     """One line an answer that the comparison counts."""
-    facts = item_facts(split=study.split, benchmark=benchmark)
+    facts = item_facts(study=study, benchmark=benchmark)
     unfinished = in_the_middle(study)
     found = (
         Response.objects.filter(counting(study))
@@ -109,7 +110,7 @@ def _answer(answer: Response, fact: Any) -> dict[str, Any]:
         "kind": respondent.kind,
         "key_access": int(record.sitting.key_access),
         "expert": int("expert" in skills),
-        "run": record.sitting.run,
+        "run": record.sitting.run % RUNS,
         "item": record.dialogue.uid,
         "category": fact.category,
         "language": fact.language,

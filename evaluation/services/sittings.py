@@ -13,10 +13,12 @@ from eqstudio.events import event_record
 from eqstudio.models import User
 from evaluation.domain.order import order_seed, trial_mirror, trial_rng
 from evaluation.models import Part, Respondent, Sitting, Study, TrialRecord
+from evaluation.models.imports import RUNS
 from evaluation.selectors import order_of, protocol_of
 from evaluation.selectors.plans import plan_missing
 from evaluation.services.participants import participant_ensure, participant_return
 from evaluation.services.plans import plan_make, time_is_up
+from evaluation.services.sampling import sample_ensure
 from evaluation.services.scoring import response_parsed, response_score
 from generation.models import Dialogue
 from generation.selectors import item_view
@@ -57,15 +59,18 @@ def sitting_open(
     if not study.is_open:
         raise Conflict("This study is closed; it takes no more answers.")
     sits = respondent or person_ensure(study=study, user=user)  # type: ignore[arg-type]
+    protocol = protocol_of(study)
+    if not protocol.execution.pilot:
+        sample_ensure(study=study, sampling=protocol.sampling, actor=user)
     if sits.kind == Respondent.Kind.PERSON:
         participant_ensure(respondent=sits)
     found, created = Sitting.objects.select_related("respondent__study__split").get_or_create(
         respondent=sits,
         run=run,
-        pilot=protocol_of(study).execution.pilot,
+        pilot=protocol.execution.pilot,
         defaults={
             "limit": limit,
-            "order_seed": order_seed(study_seed=study.seed, respondent=_order_name(sits), run=run),
+            "order_seed": order_seed(study_seed=study.seed, respondent=_order_name(sits), run=run % RUNS),
         },
     )
     if created and sits.kind == Respondent.Kind.PERSON:

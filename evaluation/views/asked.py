@@ -63,7 +63,7 @@ class Seen:
     def _items(self) -> list[dict[str, Any]]:
         if self.chosen is None:
             return []
-        facts = item_facts(split=self.study.split, benchmark=self.benchmark)
+        facts = item_facts(study=self.study, benchmark=self.benchmark)
         apart = item_difficulty(study=self.study, respondent=self.chosen["uid"], filters=self.filters)
         return [
             {
