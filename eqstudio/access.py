@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
 
 M = TypeVar("M", bound=models.Model)
+V = TypeVar("V", bound="Callable[..., Any]")
 GUEST = "guest"
 """The group of people without an account: they came by a link to one page of work and see nothing else. No role."""
 
@@ -82,7 +83,7 @@ def role_require(predicate: Callable[[Any], bool]) -> Callable[..., Any]:
     return decorate
 
 
-def guests_welcome(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+def guests_welcome(view: V) -> V:
     """Decorate a view that a guest may open; every other one does not exist for them."""
     view.guests_welcome = True  # type: ignore[attr-defined]
     return view

@@ -21,6 +21,7 @@ from evaluation.selectors.lists import (
 )
 from evaluation.selectors.marks import IMPORTED, counted, counting, in_the_middle, marks_of
 from evaluation.selectors.named import study_named
+from evaluation.selectors.planned import planned_of
 from evaluation.selectors.plans import order_of
 from evaluation.selectors.progress import (
     Progress,
@@ -62,6 +63,7 @@ __all__ = [
     "marks_of",
     "order_of",
     "outcome_counts",
+    "planned_of",
     "protocol_latest",
     "protocol_of",
     "run_for",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
@@ -139,9 +139,11 @@ def items_asked(study: Study, asked: Asked) -> dict[int, ItemFacts]:
     }
 
 
-def board_build(study: Study, asked: Asked, facts: Mapping[int, ItemFacts]) -> Board:
-    """Everything that figures are made from, with one seeded resampling of people and items."""
-    rows = tuple(rows_of(study, with_key=asked.with_key))
+def board_build(
+    study: Study, asked: Asked, facts: Mapping[int, ItemFacts], *, without: Collection[int] | None = None
+) -> Board:
+    """Everything that figures are made from, with one seeded resampling of people and items; ``without`` as in ``marks_of``."""
+    rows = tuple(rows_of(study, with_key=asked.with_key, without=without))
     digest = hashlib.sha256(f"{study.seed}:{study.split.manifest_hash}".encode()).digest()
     rng = np.random.default_rng(int.from_bytes(digest[:8], "big"))
     people = max((len(row.sheets) for row in rows), default=0)
