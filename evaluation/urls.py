@@ -2,13 +2,16 @@
 
 from django.urls import include, path
 
-from evaluation.views import comparison, figures, items, release, report, runs, studies
+from evaluation.views import comparison, figures, imports, items, release, report, runs, studies
 
 urlpatterns = [
     path("studies/", studies.studies, name="studies"),
     path("studies/new/", studies.study_new, name="study_new"),
     path("studies/<str:uid>/", studies.study, name="study"),
     path("studies/<str:uid>/close/", studies.study_off, name="study_close"),
+    path("studies/<str:uid>/imports/", imports.answer_imports, name="answer_imports"),
+    path("studies/<str:uid>/imports/preview/", imports.answer_import_preview, name="answer_import_preview"),
+    path("studies/<str:uid>/imports/withdraw/", imports.answer_import_withdraw, name="answer_import_withdraw"),
     path("studies/<str:uid>/runs/new/", runs.run_new, name="run_new"),
     path("studies/<str:uid>/comparison/", comparison.comparison, name="comparison"),
     path("studies/<str:uid>/comparison/<str:chart>.svg", figures.comparison_chart, name="comparison_chart"),

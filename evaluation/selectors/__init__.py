@@ -14,6 +14,7 @@ from evaluation.selectors.items import answers_to, tags_counted, tags_on
 from evaluation.selectors.lists import (
     answers_listed,
     failures_by_cause,
+    imports_listed,
     runs_listed,
     studies_listed,
     with_sittings,
@@ -37,6 +38,7 @@ __all__ = [
     "dialogue_order",
     "efforts_of",
     "failures_by_cause",
+    "imports_listed",
     "item_facts",
     "marks_of",
     "outcome_counts",

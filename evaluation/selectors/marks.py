@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import groupby
 from operator import itemgetter
 
@@ -39,16 +39,20 @@ def withdrawn_answers(*, study: Study) -> QuerySet[ImportedAnswer, int]:
     return gone.values_list("response_id", flat=True)
 
 
-def marks_of(*, study: Study, own_reading: bool = False) -> Iterator[Mark]:
+def marks_of(
+    *, study: Study, own_reading: bool = False, respondents: Collection[int] | None = None
+) -> Iterator[Mark]:
     """The score that counts of every answer: the verdict a file brought (unless ``own_reading``), else the latest reading.
 
     Cancelled sittings and withdrawn imports are left out, and so is the item that an open sitting is in the middle of.
-    Constant in memory.
+    ``respondents`` (primary keys) narrows it to some. Constant in memory.
     """
     unfinished = _in_the_middle(study)
+    found = ScoreRecord.objects.filter(response__trial__sitting__respondent__study=study)
+    if respondents is not None:
+        found = found.filter(response__trial__sitting__respondent__in=respondents)
     rows = (
-        ScoreRecord.objects.filter(response__trial__sitting__respondent__study=study)
-        .exclude(response__trial__sitting__state=Sitting.State.CANCELLED)
+        found.exclude(response__trial__sitting__state=Sitting.State.CANCELLED)
         .exclude(response__in=withdrawn_answers(study=study))
         .annotate(letter=Substr("value", 1, 2))
         .order_by("response_id", "pk")

@@ -16,7 +16,7 @@ from eqstudio.benchmarks import benchmark_get
 from eqstudio.benchmarks.base import Benchmark, Metric
 from eqstudio.errors import StudioError
 from evaluation.figures import View
-from evaluation.models import ScoreRecord, Sitting, Study
+from evaluation.models import AnswerImportWithdrawal, ScoreRecord, Sitting, Study
 from evaluation.selectors import efforts_of, item_facts
 from evaluation.services import comparison_build, item_difficulty
 from evaluation.services.comparison_rows import PEOPLE, grades_of_row
@@ -122,7 +122,8 @@ def comparison_cached(study: Study, asked: Asked) -> dict[str, Any]:
         cancelled=Count("pk", filter=Q(state="cancelled")),
         knowing=Count("pk", filter=Q(key_access=True)),
     )
-    digest = hashlib.sha256(f"{state['last']}:{sorted(sittings.items())}:{asked}".encode()).hexdigest()
+    taken_out = AnswerImportWithdrawal.objects.filter(source__study=study).count()
+    digest = hashlib.sha256(f"{state['last']}:{sorted(sittings.items())}:{taken_out}:{asked}".encode()).hexdigest()
     key = f"comparison:{study.uid}:{digest}"
     found: dict[str, Any] | None = cache.get(key)
     if found is None:
