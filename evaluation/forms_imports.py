@@ -28,7 +28,8 @@ class AnswersForm(forms.Form):
 
     file = forms.FileField(label=_("File"))
     format = forms.ChoiceField(
-        label=_("Format"), choices=[(alias, FORMATS.get(alias, alias)) for alias in sorted(answer_importers, key=list(FORMATS).index)]
+        label=_("Format"),
+        choices=[(alias, FORMATS.get(alias, alias)) for alias in sorted(answer_importers, key=list(FORMATS).index)],
     )
     respondent = forms.CharField(
         label=_("Respondent"),

@@ -2,7 +2,7 @@
 
 from django.urls import include, path
 
-from evaluation.views import comparison, figures, imports, items, release, report, runs, studies
+from evaluation.views import arenas, comparison, figures, imports, items, rating, release, report, runs, studies
 
 urlpatterns = [
     path("studies/", studies.studies, name="studies"),
@@ -12,6 +12,13 @@ urlpatterns = [
     path("studies/<str:uid>/imports/", imports.answer_imports, name="answer_imports"),
     path("studies/<str:uid>/imports/preview/", imports.answer_import_preview, name="answer_import_preview"),
     path("studies/<str:uid>/imports/withdraw/", imports.answer_import_withdraw, name="answer_import_withdraw"),
+    path("studies/<str:uid>/arenas/", arenas.arenas, name="arenas"),
+    path("arenas/<str:uid>/", arenas.arena, name="arena"),
+    path("arenas/<str:uid>/state/", arenas.arena_state, name="arena_state"),
+    path("arenas/<str:uid>/<str:chart>.svg", arenas.arena_chart, name="arena_chart"),
+    path("arenas/<str:uid>/<str:table>.csv", arenas.arena_csv, name="arena_csv"),
+    path("arenas/<str:uid>/rate/", rating.arena_rate, name="arena_rate"),
+    path("arenas/<str:uid>/submit/", rating.arena_submit, name="arena_submit"),
     path("studies/<str:uid>/runs/new/", runs.run_new, name="run_new"),
     path("studies/<str:uid>/comparison/", comparison.comparison, name="comparison"),
     path("studies/<str:uid>/comparison/<str:chart>.svg", figures.comparison_chart, name="comparison_chart"),

@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from annotation.models import Export, Flag, Release, Round, SplitAudit, Webhook
 from annotation.services.headphones import check_token, sound_addresses
+from evaluation.models import Arena
 from evaluation.services import sitting_open, study_create, trial_next
 from generation.media import clip_url
 from generation.models import Clip, Upload
@@ -185,6 +186,13 @@ TABLE = {
     "answer_imports": get(CURATE, "study"),
     "answer_import_preview": post(CURATE, "study"),
     "answer_import_withdraw": post({**CURATE, "researcher": 404, "admin": 404}, "study"),
+    "arenas": get(CURATE, "study"),
+    "arena": get(CURATE, "arena"),
+    "arena_state": post(CURATE, "arena"),
+    "arena_chart": get(CURATE, "arena", "arena_figure"),
+    "arena_csv": get(CURATE, "arena", "arena_table"),
+    "arena_rate": get(EXAM, "arena"),
+    "arena_submit": post(EXAM, "arena"),
     "comparison": get(CURATE, "study"),
     "comparison_chart": get(CURATE, "study", "chart"),
     "comparison_csv": get(CURATE, "study"),
@@ -277,6 +285,9 @@ def ids(visitors):
         "exam_item": study.split.items.first().dialogue.uid,
         "run": sitting_open(study=study, respondent=model_respondent(study)).uid,
         "sitting": sitting.uid,
+        "arena": Arena.objects.create(study=study, name="reasons", per_panel=2, wanted=1).uid,
+        "arena_figure": "mean",
+        "arena_table": "standings",
     }
 
 

@@ -58,7 +58,8 @@ def _in_zip(path: Path) -> Iterator[Mapping[str, Any] | str]:
             names = [entry for entry in archive.infolist() if entry.filename.startswith("samples/")]
             if not names:
                 raise InvalidInput(
-                    _("%(name)s: has no folder samples/; expected a log of Inspect.") % {"name": path.name}, field="samples"
+                    _("%(name)s: has no folder samples/; expected a log of Inspect.") % {"name": path.name},
+                    field="samples",
                 )
             for entry in names:
                 yield _sample(handle, archive, entry)
@@ -83,13 +84,13 @@ def _bytes(handle: Any, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> byt
     if entry.compress_type != ZSTANDARD:
         with archive.open(entry) as found:
             return found.read(MAX_SAMPLE + 1)
-    import pyarrow  # noqa: PLC0415 -- slow import
+    import pyarrow as pa  # noqa: PLC0415 -- slow import
 
     handle.seek(entry.header_offset)
     head = handle.read(_LOCAL_HEADER)
     handle.seek(int.from_bytes(head[26:28], "little") + int.from_bytes(head[28:30], "little"), 1)
-    packed = pyarrow.BufferReader(handle.read(entry.compress_size))
-    with pyarrow.CompressedInputStream(packed, "zstd") as stream:
+    packed = pa.BufferReader(handle.read(entry.compress_size))
+    with pa.CompressedInputStream(packed, "zstd") as stream:
         return bytes(stream.read(MAX_SAMPLE + 1))
 
 

@@ -34,7 +34,9 @@ class LmEvalAnswers(AnswerImporter):
             except json.JSONDecodeError as error:
                 if not seen:
                     told = {"name": path.name, "row": number, "why": error.msg}
-                    raise InvalidInput(_("%(name)s, line %(row)d: is not JSON (%(why)s).") % told, field="path") from error
+                    raise InvalidInput(
+                        _("%(name)s, line %(row)d: is not JSON (%(why)s).") % told, field="path"
+                    ) from error
                 yield GivenAnswer(number, "", "", 0, problem=_("This line is not JSON: %(why)s.") % {"why": error.msg})
                 continue
             if not isinstance(sample, dict) or "resps" not in sample or not isinstance(sample.get("doc"), dict):

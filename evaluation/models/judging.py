@@ -42,9 +42,7 @@ class ReplyJudgement(AppendOnly):
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT, related_name="reply_judgements"
     )
-    judge = models.ForeignKey(
-        ReplyJudge, null=True, blank=True, on_delete=models.CASCADE, related_name="judgements"
-    )
+    judge = models.ForeignKey(ReplyJudge, null=True, blank=True, on_delete=models.CASCADE, related_name="judgements")
     client_key = models.CharField(max_length=64, blank=True)
     raw = models.TextField(blank=True)
     failure = models.CharField(max_length=12, blank=True, help_text="refused or error when there is nothing to read")

@@ -39,9 +39,7 @@ def withdrawn_answers(*, study: Study) -> QuerySet[ImportedAnswer, int]:
     return gone.values_list("response_id", flat=True)
 
 
-def marks_of(
-    *, study: Study, own_reading: bool = False, respondents: Collection[int] | None = None
-) -> Iterator[Mark]:
+def marks_of(*, study: Study, own_reading: bool = False, respondents: Collection[int] | None = None) -> Iterator[Mark]:
     """The score that counts of every answer: the verdict a file brought (unless ``own_reading``), else the latest reading.
 
     Cancelled sittings and withdrawn imports are left out, and so is the item that an open sitting is in the middle of.

@@ -57,7 +57,8 @@ def responses_import(
     if most is not None and len(answers) > most:
         told = {"n": len(answers), "most": most}
         raise InvalidInput(
-            _("The file holds %(n)d answers. The page takes at most %(most)d; use the command responses_import.") % told,
+            _("The file holds %(n)d answers. The page takes at most %(most)d; use the command responses_import.")
+            % told,
             field="path",
         )
     respondent = _respondent(study, name)

@@ -79,14 +79,10 @@ def _counted(study: Study) -> dict[int, tuple[int, int]]:
     )
     found: dict[int, tuple[int, int]] = {}
     for _response, versions in groupby(rows, key=itemgetter(0)):
-        theirs, ours, respondent = None, None, 0
-        for _pk, respondent, rule, *reading in versions:
-            if rule == IMPORTED:
-                theirs = tuple(reading)
-            else:
-                ours = tuple(reading)
-        if theirs is None:
-            continue
-        answers, differ = found.get(respondent, (0, 0))
-        found[respondent] = answers + 1, differ + (ours is not None and _apart(theirs, ours))
+        answers = list(versions)
+        theirs = next((row[3:] for row in answers if row[2] == IMPORTED), None)
+        ours = next((row[3:] for row in reversed(answers) if row[2] != IMPORTED), None)
+        if theirs is not None:
+            n, differ = found.get(answers[0][1], (0, 0))
+            found[answers[0][1]] = n + 1, differ + (ours is not None and _apart(theirs, ours))
     return found

@@ -121,7 +121,9 @@ def test_options_of_a_log_stand_as_they_did_there(study):
     assert records.count() == len(logged) == 9
     for response in records:
         options = Trial.from_dict(response.trial.shown).options
-        texts = [part.get("text", "") for part in logged[f"{response.trial.dialogue.uid}/{response.trial.key}"]["parts"]]
+        texts = [
+            part.get("text", "") for part in logged[f"{response.trial.dialogue.uid}/{response.trial.key}"]["parts"]
+        ]
         assert [f"{option.letter}: {option.text}" for option in options] == texts[-1 - len(options) : -1]
 
 

@@ -36,7 +36,9 @@ def test_a_file_comes_in_by_the_page_and_is_listed(browser, study):  # noqa: F81
 
 def test_what_is_refused_is_said_with_its_row(browser, study):  # noqa: F811
     address = reverse("answer_imports", args=[study.uid])
-    page = browser.post(address, sent([response("nowhere", RUNS, RUNS), response("item1", RUNS, RUNS)])).content.decode()
+    page = browser.post(
+        address, sent([response("nowhere", RUNS, RUNS), response("item1", RUNS, RUNS)])
+    ).content.decode()
     assert "The split has no item &#x27;nowhere&#x27;." in page
     assert Response.objects.count() == 6
 
@@ -59,7 +61,9 @@ def test_a_wrong_form_keeps_what_was_entered_and_says_why(browser, study, fields
 
 def test_looking_first_tells_and_stores_nothing(browser, study):  # noqa: F811
     address = reverse("answer_import_preview", args=[study.uid])
-    page = browser.post(address, sent([response("item1", RUNS, RUNS), response("nowhere", RUNS, RUNS)])).content.decode()
+    page = browser.post(
+        address, sent([response("item1", RUNS, RUNS), response("nowhere", RUNS, RUNS)])
+    ).content.decode()
     assert "6 answers, 0 there already, 6 refused." in page
     assert not Response.objects.exists()
 
