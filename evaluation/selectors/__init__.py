@@ -15,6 +15,7 @@ from evaluation.selectors.items import answers_to, tags_counted, tags_on
 from evaluation.selectors.lists import (
     answers_listed,
     failures_by_cause,
+    imports_listed,
     runs_listed,
     studies_listed,
     with_sittings,
@@ -56,6 +57,7 @@ __all__ = [
     "excluded_of",
     "failures_by_cause",
     "findings_of",
+    "imports_listed",
     "in_the_middle",
     "item_facts",
     "items_counted",

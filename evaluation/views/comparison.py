@@ -23,6 +23,7 @@ from evaluation.services import items_apart, norm_freeze
 from evaluation.services.comparison_rows import PEOPLE
 from evaluation.services.comparisons import BY
 from evaluation.views.asked import Seen, group_label, seen, systems_of
+from evaluation.views.readings import readings_rows
 from evaluation.words import BASELINES, BY_WORDS, FAMILIES, NORMS, SLOT_LABELS, TESTS, comparison_sentence, metric_label
 from generation.models import Dialogue
 from generation.views.guards import curating, person
@@ -68,6 +69,7 @@ def comparison(request: HttpRequest, uid: str) -> HttpResponse:
         "norms": _norms(at),
         "norm_form": NormForm(),
         "with_key": at.asked.with_key,
+        "readings": readings_rows(at),
     }
     return render(request, "evaluation/comparison.html", context)
 
