@@ -20,7 +20,7 @@ from evaluation.selectors.lists import (
     studies_listed,
     with_sittings,
 )
-from evaluation.selectors.marks import IMPORTED, counted, counting, in_the_middle, marks_of
+from evaluation.selectors.marks import IMPORTED, counted, counting, in_the_middle, marks_of, withdrawn_answers
 from evaluation.selectors.named import study_named
 from evaluation.selectors.planned import planned_of
 from evaluation.selectors.plans import order_of
@@ -88,4 +88,5 @@ __all__ = [
     "unblinded",
     "weights_of",
     "with_sittings",
+    "withdrawn_answers",
 ]
