@@ -20,7 +20,7 @@ from evaluation.selectors.lists import (
     with_sittings,
 )
 from evaluation.selectors.marks import IMPORTED, counted, counting, in_the_middle, marks_of
-from evaluation.selectors.named import study_named
+from evaluation.selectors.named import hears_everywhere, study_named
 from evaluation.selectors.planned import planned_of
 from evaluation.selectors.plans import order_of
 from evaluation.selectors.progress import (
@@ -56,6 +56,7 @@ __all__ = [
     "excluded_of",
     "failures_by_cause",
     "findings_of",
+    "hears_everywhere",
     "in_the_middle",
     "item_facts",
     "items_counted",
