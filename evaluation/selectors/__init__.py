@@ -33,10 +33,12 @@ from evaluation.selectors.progress import (
 from evaluation.selectors.protocols import answers_counted, protocol_latest, protocol_of
 from evaluation.selectors.sampled import (
     Sample,
+    item_set_of,
     items_counted,
     items_of,
     sample_of,
     sample_stored,
+    sample_told,
     studies_in_pilot,
     weights_of,
 )
@@ -59,6 +61,7 @@ __all__ = [
     "hears_everywhere",
     "in_the_middle",
     "item_facts",
+    "item_set_of",
     "items_counted",
     "items_of",
     "marks_of",
@@ -71,6 +74,7 @@ __all__ = [
     "runs_listed",
     "sample_of",
     "sample_stored",
+    "sample_told",
     "sitting_for",
     "sitting_progress",
     "sittings_progress",
