@@ -15,11 +15,12 @@ from evaluation.selectors.items import answers_to, tags_counted, tags_on
 from evaluation.selectors.lists import (
     answers_listed,
     failures_by_cause,
+    imports_listed,
     runs_listed,
     studies_listed,
     with_sittings,
 )
-from evaluation.selectors.marks import IMPORTED, counted, counting, in_the_middle, marks_of
+from evaluation.selectors.marks import IMPORTED, counted, counting, in_the_middle, marks_of, withdrawn_answers
 from evaluation.selectors.named import hears_everywhere, study_named
 from evaluation.selectors.planned import planned_of
 from evaluation.selectors.plans import order_of
@@ -59,6 +60,7 @@ __all__ = [
     "failures_by_cause",
     "findings_of",
     "hears_everywhere",
+    "imports_listed",
     "in_the_middle",
     "item_facts",
     "item_set_of",
@@ -91,4 +93,5 @@ __all__ = [
     "unblinded",
     "weights_of",
     "with_sittings",
+    "withdrawn_answers",
 ]

@@ -32,6 +32,7 @@ from evaluation.services.comparison_rows import (
 )
 from evaluation.services.norming import COHORT, norm_of, seq_add
 from evaluation.services.parts import parts_build
+from evaluation.services.readings import readings_build
 from evaluation.services.weighting import weighted_build
 
 HALF = 0.5
@@ -115,6 +116,7 @@ def comparison_build(
     }
     if by is not None:
         result |= _groups(benchmark, board, facts, by, chosen)
+    result["readings"] = readings_build(study, board, benchmark.metrics)
     return result
 
 

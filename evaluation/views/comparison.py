@@ -23,6 +23,7 @@ from evaluation.services import items_apart, norm_freeze
 from evaluation.services.comparison_rows import PEOPLE
 from evaluation.services.comparisons import BY
 from evaluation.views.asked import Seen, group_label, seen, systems_of
+from evaluation.views.readings import readings_rows
 from evaluation.words import (
     BY_WORDS,
     FAMILIES,
@@ -78,6 +79,7 @@ def comparison(request: HttpRequest, uid: str) -> HttpResponse:
         "norms": _norms(at),
         "norm_form": NormForm(),
         "with_key": at.asked.with_key,
+        "readings": readings_rows(at),
     }
     return render(request, "evaluation/comparison.html", context)
 
