@@ -18,7 +18,7 @@ from eqstudio.benchmarks import benchmark_get
 from eqstudio.benchmarks.base import Benchmark, Trial
 from evaluation.models import Response, Study
 from evaluation.models.imports import RUNS
-from evaluation.selectors import counting, in_the_middle, item_facts
+from evaluation.selectors import counting, in_the_middle, item_facts, weights_of
 from evaluation.services.comparisons import comparison_build
 from evaluation.services.scoring import score_that_counts
 
@@ -34,6 +34,7 @@ COLUMNS = {
     "language": "language of the dialogue",
     "source": "synthetic, recorded or imported",
     "cluster": "items of one prompt or script share it; resampled together",
+    "weight": "how many items of the split this one stands for in a sample whose items were not equally likely; else 1",
     "trial": "which question about the item",
     "order": "the options in the order shown, as ids of versions or texts, joined by |",
     "outcome": "answered, unparsed, refused, error or not_heard",
@@ -96,7 +97,7 @@ def _write(archive: zipfile.ZipFile, name: str, text: str) -> None:
 
 def _answers(study: Study, benchmark: Benchmark) -> Iterator[dict[str, Any]]:
     """One line an answer that the comparison counts."""
-    facts = item_facts(study=study, benchmark=benchmark)
+    facts, weights = item_facts(study=study, benchmark=benchmark), weights_of(study)
     unfinished = in_the_middle(study)
     found = (
         Response.objects.filter(counting(study))
@@ -108,7 +109,7 @@ def _answers(study: Study, benchmark: Benchmark) -> Iterator[dict[str, Any]]:
         record = answer.trial
         if (record.sitting_id, record.dialogue_id) in unfinished or record.dialogue_id not in facts:
             continue
-        yield _answer(answer, facts[record.dialogue_id])
+        yield {**_answer(answer, facts[record.dialogue_id]), "weight": repr(weights.get(record.dialogue_id, 1.0))}
 
 
 def _answer(answer: Response, fact: Any) -> dict[str, Any]:
