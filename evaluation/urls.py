@@ -2,13 +2,18 @@
 
 from django.urls import include, path
 
-from evaluation.views import comparison, figures, items, release, report, runs, studies
+from evaluation.views import comparison, figures, items, protocols, release, report, runs, studies
 
 urlpatterns = [
     path("studies/", studies.studies, name="studies"),
     path("studies/new/", studies.study_new, name="study_new"),
     path("studies/<str:uid>/", studies.study, name="study"),
     path("studies/<str:uid>/close/", studies.study_off, name="study_close"),
+    path("studies/<str:uid>/protocol/", protocols.study_protocol, name="study_protocol"),
+    path("studies/<str:uid>/protocol/edit/", protocols.protocol_edit, name="protocol_edit"),
+    path("studies/<str:uid>/protocol/changes/", protocols.protocol_changes, name="protocol_changes"),
+    path("studies/<str:uid>/protocol/lock/", protocols.protocol_close, name="protocol_lock"),
+    path("studies/<str:uid>/registration.<str:form>", protocols.protocol_file, name="protocol_file"),
     path("studies/<str:uid>/runs/new/", runs.run_new, name="run_new"),
     path("studies/<str:uid>/comparison/", comparison.comparison, name="comparison"),
     path("studies/<str:uid>/comparison/<str:chart>.svg", figures.comparison_chart, name="comparison_chart"),

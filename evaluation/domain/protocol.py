@@ -73,6 +73,8 @@ class Recruitment(Block):
     people: int | None = Field(default=None, ge=1, description="how many are wanted")
     pay: float | None = Field(default=None, ge=0, description="for one complete sitting")
     currency: str = Field(default="", max_length=3)
+    bonus: str = Field(default="", max_length=400, description="how much more for doing well, by which rule")
+    screening: str = Field(default="", max_length=1000, description="who is turned away while recruiting")
     demographics: tuple[str, ...] = Field(default=(), description="optional questions: age_band, gender, ...")
     consent: Consent = Consent()
 
@@ -93,6 +95,7 @@ class Execution(Block):
     instructions: Languages = Field(
         default={}, description="in place of the benchmark's own; page and prompt get the same"
     )
+    tools: str = Field(default="", max_length=400, description="what people may use, and who sees to it")
     differences: str = Field(default="", max_length=2000, description="what people and models do not get alike")
 
 

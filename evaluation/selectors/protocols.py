@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evaluation.domain.protocol import Execution, Protocol
-from evaluation.models import ProtocolVersion, Response, Study
+from evaluation.models import ProtocolVersion, Response, Study, StudyItem
 
 
 def protocol_of(study: Study) -> Protocol:
@@ -16,6 +16,11 @@ def protocol_of(study: Study) -> Protocol:
 
 def protocol_latest(study: Study) -> ProtocolVersion | None:
     return study.protocols.order_by("number").last()
+
+
+def sample_stands(study: Study) -> bool:
+    """Whether the items of the study have been drawn: a draw is made once."""
+    return StudyItem.objects.filter(study=study).exists()
 
 
 def answers_counted(study: Study) -> bool:

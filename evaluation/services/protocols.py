@@ -16,8 +16,10 @@ from eqstudio.events import event_record
 from eqstudio.models import User
 from evaluation.domain.protocol import Protocol, ProtocolError, protocol_hash, protocol_read
 from evaluation.models import ProtocolVersion, Response, Study
-from evaluation.selectors.protocols import answers_counted, protocol_latest, protocol_of
+from evaluation.selectors.protocols import answers_counted, protocol_latest, protocol_of, sample_stands
 from evaluation.services.instructions import instructions_hash, instructions_of
+from evaluation.services.provenance import git_revision
+from evaluation.services.sampling import sample_ensure
 
 ASKED = ("design", "sampling")
 """Blocks that decide what is asked: they stand from the first answer that counts."""
@@ -70,7 +72,7 @@ def protocol_save(*, study: Study, content: Protocol | Mapping[str, Any], actor:
 def protocol_lock(*, study: Study, actor: User | None = None) -> ProtocolVersion:
     """Close the line of versions: what is declared now is what the results are held against. Writes one Event.
 
-    Saves the default first where no version was saved. One conditional UPDATE: Conflict when it is locked already or an answer
+    Saves the default first where no version was saved, and draws the sample. One conditional UPDATE: Conflict when it is locked already or an answer
     outside a pilot exists; InvalidInput while the protocol still says pilot.
     """
     with transaction.atomic():
@@ -94,7 +96,15 @@ def protocol_lock(*, study: Study, actor: User | None = None) -> ProtocolVersion
                     "Somebody has answered already, so nothing can be declared beforehand any more. Make a new study."
                 )
             )
-        event_record(actor=actor, verb="protocol_lock", entity=study, number=version.number, hash=version.hash)
+        sample_ensure(study=study, sampling=protocol.sampling, actor=actor)
+        event_record(
+            actor=actor,
+            verb="protocol_lock",
+            entity=study,
+            number=version.number,
+            hash=version.hash,
+            revision=git_revision(),
+        )
     return version
 
 
@@ -108,6 +118,14 @@ def protocol_check(*, study: Study, protocol: Protocol) -> None:
             % {"given": protocol.analysis.primary_metric, "benchmark": benchmark.title, "known": ", ".join(metrics)},
             field="analysis.primary_metric",
         )
+    tasks = sorted(benchmark.tasks)
+    for task in protocol.design.tasks:
+        if task not in tasks:
+            raise InvalidInput(
+                _("design.tasks: %(given)s is no task of %(benchmark)s; known: %(known)s.")
+                % {"given": task, "benchmark": benchmark.title, "known": ", ".join(tasks) or "–"},
+                field="design.tasks",
+            )
     strange = [language for language in protocol.execution.instructions if language not in benchmark.languages]
     if strange:
         raise InvalidInput(
@@ -129,6 +147,11 @@ def protocol_check(*, study: Study, protocol: Protocol) -> None:
 
 
 def _same_questions(study: Study, before: Protocol, wanted: Protocol) -> None:
+    if before.sampling != wanted.sampling and sample_stands(study):
+        raise Conflict(
+            _("The items of this study have been drawn, so sampling cannot change any more. Make a new study."),
+            field="sampling",
+        )
     if not answers_counted(study):
         return
     changed = [name for name in ASKED if getattr(before, name) != getattr(wanted, name)]

@@ -138,8 +138,8 @@ def test_an_error_of_theirs_is_unparsed_here(study, write):
     [
         ({"dataset_id": "item1", "sentence_4": None, "sentence_6": None}, "s4 has no individual_results"),
         ({"dataset_id": "item1", "sentence_4": {"individual_results": [{}]}}, "high_eq_option or correct is missing"),
-        ({"sentence_4": {}}, "has no item"),
-        ("rubbish", "has no item"),
+        ({"sentence_4": {}}, "has no dataset_id"),
+        ("rubbish", "has no dataset_id"),
     ],
 )
 def test_a_broken_row_is_refused_with_its_reason(study, write, broken, reason):
@@ -178,7 +178,7 @@ def test_a_name_that_sits_already_is_not_taken(study, write):
 
 
 def test_an_unknown_format_names_those_there_are(study, tmp_path):
-    with pytest.raises(UnknownAlias, match="csv, speecheq"):
+    with pytest.raises(UnknownAlias, match="csv, echomind, inspect, lmeval, speecheq"):
         bring(study, tmp_path / "x", format="xml")
 
 

@@ -71,7 +71,8 @@ def test_a_lock_ends_the_line_of_versions():
         protocol_save(study=study, content={"recruitment": {"people": 4}})
     with pytest.raises(Conflict):
         protocol_lock(study=study)
-    assert Event.objects.get(verb="protocol_lock").detail == {"number": 1, "hash": version.hash}
+    detail = Event.objects.get(verb="protocol_lock").detail
+    assert (detail["number"], detail["hash"], bool(detail["revision"])) == (1, version.hash, True)
 
 
 def test_a_lock_without_a_version_declares_the_default():
