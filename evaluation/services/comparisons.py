@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
@@ -32,6 +32,7 @@ from evaluation.services.comparison_rows import (
 )
 from evaluation.services.norming import COHORT, norm_of, seq_add
 from evaluation.services.parts import parts_build
+from evaluation.services.readings import readings_build
 
 HALF = 0.5
 BY = ("category", "composite", "language", "source", "voice")
@@ -113,6 +114,7 @@ def comparison_build(
     }
     if by is not None:
         result |= _groups(benchmark, board, facts, by, chosen)
+    result["readings"] = readings_build(study, board, benchmark.metrics)
     return result
 
 
@@ -134,14 +136,16 @@ def items_asked(study: Study, asked: Asked) -> dict[int, ItemFacts]:
     """Dialogues of the split that pass the filters, with what they can be grouped by."""
     return {
         item: fact
-        for item, fact in item_facts(split=study.split, benchmark=benchmark_get(study.benchmark)).items()
+        for item, fact in item_facts(study=study, benchmark=benchmark_get(study.benchmark)).items()
         if all(value in fact.values(name) for name, value in asked.filters)
     }
 
 
-def board_build(study: Study, asked: Asked, facts: Mapping[int, ItemFacts]) -> Board:
-    """Everything that figures are made from, with one seeded resampling of people and items."""
-    rows = tuple(rows_of(study, with_key=asked.with_key))
+def board_build(
+    study: Study, asked: Asked, facts: Mapping[int, ItemFacts], *, without: Collection[int] | None = None
+) -> Board:
+    """Everything that figures are made from, with one seeded resampling of people and items; ``without`` as in ``marks_of``."""
+    rows = tuple(rows_of(study, with_key=asked.with_key, without=without))
     digest = hashlib.sha256(f"{study.seed}:{study.split.manifest_hash}".encode()).digest()
     rng = np.random.default_rng(int.from_bytes(digest[:8], "big"))
     people = max((len(row.sheets) for row in rows), default=0)

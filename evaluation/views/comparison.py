@@ -23,6 +23,7 @@ from evaluation.services import items_apart, norm_freeze
 from evaluation.services.comparison_rows import PEOPLE
 from evaluation.services.comparisons import BY
 from evaluation.views.asked import Seen, group_label, seen, systems_of
+from evaluation.views.readings import readings_rows
 from evaluation.words import BASELINES, BY_WORDS, FAMILIES, NORMS, SLOT_LABELS, TESTS, comparison_sentence, metric_label
 from generation.models import Dialogue
 from generation.views.guards import curating, person
@@ -68,6 +69,7 @@ def comparison(request: HttpRequest, uid: str) -> HttpResponse:
         "norms": _norms(at),
         "norm_form": NormForm(),
         "with_key": at.asked.with_key,
+        "readings": readings_rows(at),
     }
     return render(request, "evaluation/comparison.html", context)
 
@@ -203,7 +205,7 @@ def _ceiling(result: dict[str, Any]) -> dict[str, Estimate] | None:
 
 def _choices(at: Seen) -> list[tuple[str, Any, list[tuple[str, str]]]]:
     """The values that occur in the split, for the filters that have a choice."""
-    facts = item_facts(split=at.study.split, benchmark=at.benchmark).values()
+    facts = item_facts(study=at.study, benchmark=at.benchmark).values()
     found = []
     for name in BY:
         values = sorted({value for fact in facts for value in fact.values(name)})
@@ -214,7 +216,7 @@ def _choices(at: Seen) -> list[tuple[str, Any, list[tuple[str, str]]]]:
 
 def _unknown(at: Seen) -> list[str]:
     """What the address filters by that no item of the split has."""
-    facts = item_facts(split=at.study.split, benchmark=at.benchmark).values()
+    facts = item_facts(study=at.study, benchmark=at.benchmark).values()
     return [
         group_label(at.benchmark, name, value)
         for name, value in at.filters.items()

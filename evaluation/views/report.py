@@ -7,10 +7,10 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from evaluation.domain.power import Plan, design_effect
+from evaluation.domain.power import Plan, design_effect, people_needed
 from evaluation.forms import PowerForm
-from evaluation.selectors import study_to_curate_for
-from evaluation.services import checklist_build
+from evaluation.selectors import planned_of, protocol_of, study_to_curate_for
+from evaluation.services import checklist_build, likeness_observed
 from evaluation.services.checklist import checklist_markdown
 from evaluation.views.asked import seen
 from generation.views.guards import curating, person
@@ -44,13 +44,23 @@ def study_report(request: HttpRequest, uid: str) -> HttpResponse:
 @never_cache
 @curating
 def study_power(request: HttpRequest, uid: str) -> HttpResponse:
-    """The smallest difference between people and a model that n items by k people can see."""
+    """The smallest difference between people and a model that n items by k people can see; it starts from the study's own items,
+    their clusters, and what the protocol wants.
+    """
     study = study_to_curate_for(person(request), uid)
-    people = study.respondents.filter(kind="person").count() or 5
-    start = {"items": study.split.item_count, "people": people}
+    planned = planned_of(study=study, protocol=protocol_of(study))
+    start: dict[str, float] = {
+        "items": max(2, planned.items),
+        "people": planned.people,
+        "cluster_size": round(planned.cluster_size, 2),
+        "claim": round(100 * planned.claim, 4),
+    }
+    observed = likeness_observed(study=study)
+    if observed is not None:
+        start["correlation"] = round(observed, 2)
     given = {name: field.initial for name, field in PowerForm.base_fields.items() if field.initial is not None} | start
     form = PowerForm({**given, **request.GET.dict()})
-    context = {"study": study, "form": form}
+    context = {"study": study, "form": form, "planned": planned, "observed": observed}
     if form.is_valid():
         sent = form.cleaned_data
         deff = design_effect(sent["cluster_size"], sent["correlation"])
@@ -64,6 +74,8 @@ def study_power(request: HttpRequest, uid: str) -> HttpResponse:
             "enough": plan.detectable() <= claim,
             "claim": sent["claim"],
             "deff": deff,
+            "effective": sent["items"] / deff,
+            "people_needed": people_needed(claim, plan),
             "groups": GROUPS,
             "table": [
                 (items, [100 * Plan(items=items, people=each, **shared).detectable() for each in GROUPS])
