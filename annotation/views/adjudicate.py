@@ -25,7 +25,8 @@ from annotation.selectors.consensus import GradeOf, item_grades, judgements_of
 from annotation.selectors.experts import dispute_after, disputes_chosen, similar_decided, splits_holding
 from annotation.services import item_adjudicate, item_ask_more, item_decision_reopen
 from annotation.services.items import is_decided
-from annotation.views.judging import letters_of, rubric_of, scenario_lines, ui_text
+from annotation.views.judge_words import rubric_of, ui_text
+from annotation.views.judging import letters_of, scenario_lines
 from annotation.words import RULES
 from eqstudio.benchmarks import benchmark_get
 from eqstudio.errors import StudioError

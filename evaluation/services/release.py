@@ -16,8 +16,9 @@ from django.conf import settings
 
 from eqstudio.benchmarks import benchmark_get
 from eqstudio.benchmarks.base import Benchmark, Trial
-from evaluation.models import Response, Sitting, Study
-from evaluation.selectors import item_facts
+from evaluation.models import Response, Study
+from evaluation.models.imports import RUNS
+from evaluation.selectors import counting, in_the_middle, item_facts, weights_of
 from evaluation.services.comparisons import comparison_build
 from evaluation.services.scoring import score_that_counts
 
@@ -33,6 +34,7 @@ COLUMNS = {
     "language": "language of the dialogue",
     "source": "synthetic, recorded or imported",
     "cluster": "items of one prompt or script share it; resampled together",
+    "weight": "how many items of the split this one stands for in a sample whose items were not equally likely; else 1",
     "trial": "which question about the item",
     "order": "the options in the order shown, as ids of versions or texts, joined by |",
     "outcome": "answered, unparsed, refused, error or not_heard",
@@ -95,23 +97,19 @@ def _write(archive: zipfile.ZipFile, name: str, text: str) -> None:
 
 def _answers(study: Study, benchmark: Benchmark) -> Iterator[dict[str, Any]]:
     """One line an answer that the comparison counts."""
-    facts = item_facts(split=study.split, benchmark=benchmark)
-    latest = {
-        sitting.pk: sitting.trials.order_by("pk").values_list("dialogue_id", flat=True).last()
-        for sitting in Sitting.objects.filter(respondent__study=study, state=Sitting.State.OPEN)
-    }
+    facts, weights = item_facts(study=study, benchmark=benchmark), weights_of(study)
+    unfinished = in_the_middle(study)
     found = (
-        Response.objects.filter(trial__sitting__respondent__study=study)
-        .exclude(trial__sitting__state=Sitting.State.CANCELLED)
+        Response.objects.filter(counting(study))
         .select_related("trial__sitting__respondent__user", "trial__dialogue")
         .prefetch_related("scores")
         .order_by("pk")
     )
     for answer in found.iterator(chunk_size=500):
         record = answer.trial
-        if latest.get(record.sitting_id) == record.dialogue_id or record.dialogue_id not in facts:
+        if (record.sitting_id, record.dialogue_id) in unfinished or record.dialogue_id not in facts:
             continue
-        yield _answer(answer, facts[record.dialogue_id])
+        yield {**_answer(answer, facts[record.dialogue_id]), "weight": repr(weights.get(record.dialogue_id, 1.0))}
 
 
 def _answer(answer: Response, fact: Any) -> dict[str, Any]:
@@ -124,7 +122,7 @@ def _answer(answer: Response, fact: Any) -> dict[str, Any]:
         "kind": respondent.kind,
         "key_access": int(record.sitting.key_access),
         "expert": int("expert" in skills),
-        "run": record.sitting.run,
+        "run": record.sitting.run % RUNS,
         "item": record.dialogue.uid,
         "category": fact.category,
         "language": fact.language,
