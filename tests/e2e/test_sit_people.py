@@ -136,7 +136,7 @@ def test_a_guest_walks_the_whole_study(new_page, looks, study, width, locale):
     practise(page, looks)
     hear(page)
     looks(page, "question")
-    page.locator('input[name="confidence"][value="4"]').check(force=True)
+    page.locator(".sit-confidence .judge-grade", has_text="4").click()
     page.locator("#sit-comment").fill("the breath")
     page.locator("#sit-comment").blur()
     answer(page)
