@@ -22,6 +22,10 @@ VERBS: dict[str, Any] = {
     "account switched on": _("switched the account on"),
     "adjudicated": _("decided"),
     "asked for more judgements": _("asked for more judgements"),
+    "answers_withdraw": _("took an import of answers out"),
+    "arena_close": _("closed an arena"),
+    "arena_create": _("opened an arena"),
+    "arena_open": _("opened an arena again"),
     "asked for audit": _("asked for an audit"),
     "asked for export": _("asked for an export"),
     "asked for freeze": _("asked for a freeze"),
@@ -96,6 +100,8 @@ VERBS: dict[str, Any] = {
 
 ENTITIES: dict[str, Any] = {
     "adjudication": _("decision"),
+    "answerimport": _("import of answers"),
+    "arena": _("arena"),
     "assignment": _("reservation"),
     "audioproblem": _("audio problem"),
     "batch": _("batch"),
@@ -189,7 +195,11 @@ REASONS: dict[str, Any] = {
     "nobody else graded the same": _("nobody else graded the same"),
     "nobody has answered": _("nobody has answered"),
     "nothing was asked": _("nothing was asked"),
+    "nothing was rated": _("nothing was rated"),
     "nothing was repeated": _("nothing was repeated"),
+    "some systems won or lost every comparison with the others, so strengths have no finite value": _(
+        "some systems won or lost every comparison with the others, so strengths have no finite value"
+    ),
     "pairs of raters have too few items in common": _("pairs of raters have too few items in common"),
     "the right option always stood in the same slot": _("the right option always stood in the same slot"),
     "this grade was never intended": _("this grade was never intended"),

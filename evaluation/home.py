@@ -18,6 +18,7 @@ from eqstudio.home import Job, Panel, PersonCount
 from eqstudio.models import User
 from evaluation.models import Respondent, Sitting, Study
 from evaluation.selectors import sittings_progress, studies_open_for, with_sittings
+from evaluation.selectors.rationales import arenas_open_for
 from generation.domain.lifecycle import IN_PRODUCTION, DialogueState
 from generation.models import Dialogue
 
@@ -48,6 +49,7 @@ def panels(user: User, now: datetime) -> Iterator[Panel]:  # noqa: ARG001 -- eve
     """Exams for those who sit them; the five steps and the next one for researchers and admins."""
     if can_annotate(user):
         yield _exams_panel(user)
+        yield Panel("evaluation/home_ratings.html", {"arenas": arenas_open_for(user)}, order=16)
     if can_curate(user):
         counts = _counts()
         yield Panel("evaluation/home_pipeline.html", {"steps": _steps(counts), "action": _action(counts)}, order=5)

@@ -13,6 +13,7 @@ from django.utils import timezone
 from annotation.models import Export, Flag, Freeze, Release, Round, SplitAudit, Webhook
 from annotation.services.headphones import check_token, sound_addresses
 from evaluation.models import Participant, Study
+from evaluation.models import Arena
 from evaluation.services import sitting_open, study_create, trial_next
 from evaluation.services.invitations import invitation_token, invitations_create
 from evaluation.services.joining import person_join
@@ -188,6 +189,16 @@ TABLE = {
     "study": get(EXAM, "study"),
     "study_close": post(CURATE, "study"),
     "run_new": get(CURATE, "study"),
+    "answer_imports": get(CURATE, "study"),
+    "answer_import_preview": post(CURATE, "study"),
+    "answer_import_withdraw": post({**CURATE, "researcher": 404, "admin": 404}, "study"),
+    "arenas": get(CURATE, "study"),
+    "arena": get(CURATE, "arena"),
+    "arena_state": post(CURATE, "arena"),
+    "arena_chart": get(CURATE, "arena", "arena_figure"),
+    "arena_csv": get(CURATE, "arena", "arena_table"),
+    "arena_rate": get(EXAM, "arena"),
+    "arena_submit": post(EXAM, "arena"),
     "comparison": get(CURATE, "study"),
     "comparison_chart": get(CURATE, "study", "chart"),
     "comparison_csv": get(CURATE, "study"),
@@ -308,6 +319,9 @@ def ids(visitors):
         "person_of_study": Participant.objects.get().uid,
         "invitation": invitation.uid,
         "invitation_token": invitation_token(invitation),
+        "arena": Arena.objects.create(study=study, name="reasons", per_panel=2, wanted=1).uid,
+        "arena_figure": "mean",
+        "arena_table": "standings",
     }
 
 

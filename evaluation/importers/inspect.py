@@ -84,13 +84,13 @@ def _bytes(handle: Any, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> byt
     if entry.compress_type != ZSTANDARD:
         with archive.open(entry) as found:
             return found.read(MAX_SAMPLE + 1)
-    import pyarrow  # noqa: PLC0415 -- slow import
+    import pyarrow as pa  # noqa: PLC0415 -- slow import
 
     handle.seek(entry.header_offset)
     head = handle.read(_LOCAL_HEADER)
     handle.seek(int.from_bytes(head[26:28], "little") + int.from_bytes(head[28:30], "little"), 1)
-    packed = pyarrow.BufferReader(handle.read(entry.compress_size))
-    with pyarrow.CompressedInputStream(packed, "zstd") as stream:
+    packed = pa.BufferReader(handle.read(entry.compress_size))
+    with pa.CompressedInputStream(packed, "zstd") as stream:
         return bytes(stream.read(MAX_SAMPLE + 1))
 
 

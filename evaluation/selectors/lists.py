@@ -8,7 +8,7 @@ from django.db.models import Count, Q, QuerySet
 
 from eqstudio.access import can_curate
 from eqstudio.models import User
-from evaluation.models import Respondent, Response, Sitting, Study
+from evaluation.models import AnswerImport, Respondent, Response, Sitting, Study
 from evaluation.selectors.access import studies_open_for
 from evaluation.selectors.sampled import items_counted, studies_in_pilot
 
@@ -79,3 +79,12 @@ def answers_listed(*, sitting: Sitting, outcome: str = "") -> QuerySet[Response]
     if outcome:
         found = found.filter(scores__outcome=outcome).distinct()
     return found.select_related("trial__dialogue").prefetch_related("scores").order_by("pk")
+
+
+def imports_listed(*, study: Study) -> QuerySet[AnswerImport]:
+    """The files of answers that came into a study, latest first, with how many answers each brought; one query."""
+    return (
+        study.answer_imports.select_related("respondent", "imported_by", "withdrawal", "withdrawal__withdrawn_by")
+        .annotate(brought=Count("answers"))
+        .order_by("-pk")
+    )

@@ -65,16 +65,24 @@ def counting(study: Study, prefix: str = "trial__", *, without: Collection[int] 
     return found & ~Q(**{f"{prefix}pk__in": gone.values("response__trial")}) if gone.exists() else found
 
 
-def marks_of(*, study: Study, without: Collection[int] | None = None, own_reading: bool = False) -> Iterator[Mark]:
+def marks_of(
+    *,
+    study: Study,
+    without: Collection[int] | None = None,
+    own_reading: bool = False,
+    respondents: Collection[int] | None = None,
+) -> Iterator[Mark]:
     """The score that counts of every answer: the verdict a file brought (unless ``own_reading``), else the latest reading.
 
     Only answers that count (``without`` as in ``counting``); the item that an open sitting is in the middle of is left out.
-    Constant in memory.
+    ``respondents`` (primary keys) narrows it to some. Constant in memory.
     """
     unfinished = in_the_middle(study)
+    found = ScoreRecord.objects.filter(counting(study, "response__trial__", without=without))
+    if respondents is not None:
+        found = found.filter(response__trial__sitting__respondent__in=respondents)
     rows = (
-        ScoreRecord.objects.filter(counting(study, "response__trial__", without=without))
-        .annotate(letter=Substr("value", 1, 2))
+        found.annotate(letter=Substr("value", 1, 2))
         .order_by("response_id", "pk")
         .values_list(*_FIELDS)
         .iterator(chunk_size=2_000)

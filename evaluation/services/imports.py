@@ -38,6 +38,7 @@ def responses_import(
     format: str,  # noqa: A002 -- the word of the command
     name: str,
     file_name: str = "",
+    most: int | None = None,
     actor: User | None = None,
 ) -> dict[str, Any]:
     """Bring the answers of a file into ``study`` under the respondent ``name``; a second time adds nothing.
@@ -46,13 +47,20 @@ def responses_import(
     items that are in the split but not asked here count as ``outside``. Inserts TrialRecords, Responses, ScoreRecords and one
     AnswerImport with its ImportedAnswers, and one Event. Where the file holds a verdict, it is the score that counts (rule
     ``imported``); what our parser reads from the same raw answer is kept beside it under its own version. ``file_name`` is
-    what the file is called when ``path`` is a copy.
+    what the file is called when ``path`` is a copy; a file of more than ``most`` answers is InvalidInput.
     """
     source = answer_importers.get(format)()
     file = Path(path)
     answers = list(source.read(file))
     if not answers:
         raise InvalidInput(_("%(name)s holds no answers.") % {"name": file_name or file.name}, field="path")
+    if most is not None and len(answers) > most:
+        told = {"n": len(answers), "most": most}
+        raise InvalidInput(
+            _("The file holds %(n)d answers. The page takes at most %(most)d; use the command responses_import.")
+            % told,
+            field="path",
+        )
     respondent = _respondent(study, name)
     bringing = Bringing(respondent, format, (file_name or file.name)[:255], _sha256(file), actor)
     taken_out, cancelled = _taken_out(respondent)
@@ -86,10 +94,11 @@ def responses_preview(
     format: str,  # noqa: A002 -- as above
     name: str,
     file_name: str = "",
+    most: int | None = None,
 ) -> dict[str, Any]:
     """What ``responses_import`` would do with this file; everything it writes is rolled back."""
     with transaction.atomic():
-        told = responses_import(study=study, path=path, format=format, name=name, file_name=file_name)
+        told = responses_import(study=study, path=path, format=format, name=name, file_name=file_name, most=most)
         transaction.set_rollback(True)
     return told
 
