@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
 
 M = TypeVar("M", bound=models.Model)
+GUEST = "guest"
+"""The group of people without an account: they came by a link to one page of work and see nothing else. No role."""
 
 
 def _in_group(user: User, role: Role) -> bool:
@@ -54,6 +56,11 @@ def is_admin(user: User) -> bool:
     return _in_group(user, Role.ADMIN)
 
 
+@rules.predicate  # type: ignore[untyped-decorator]
+def is_guest(user: User) -> bool:
+    return bool(getattr(user, "is_authenticated", False)) and user.is_active and GUEST in role_names(user)
+
+
 can_annotate = is_annotator
 can_curate = is_researcher | is_admin
 can_administer = is_admin
@@ -73,6 +80,12 @@ def role_require(predicate: Callable[[Any], bool]) -> Callable[..., Any]:
         return guarded
 
     return decorate
+
+
+def guests_welcome(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Decorate a view that a guest may open; every other one does not exist for them."""
+    view.guests_welcome = True  # type: ignore[attr-defined]
+    return view
 
 
 def object_for(

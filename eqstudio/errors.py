@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -56,9 +56,10 @@ class IllegalMove(Conflict):
 
 @dataclass(frozen=True)
 class Retry:
-    """Try again, not before ``after_s`` seconds from now."""
+    """Try again, not before ``after_s`` seconds from now. ``pause``: the provider said so, and means everybody."""
 
     after_s: float
+    pause: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True)

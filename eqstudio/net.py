@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 CONNECT_TIMEOUT_S = 10.0
 READ_TIMEOUT_S = 120.0
 MAX_BODY_BYTES = 64 * 1024 * 1024
-_NO_CREDIT = ("insufficient_quota", "billing_hard_limit_reached", "credit balance is too low", "Arrearage")
+NO_CREDIT_CODES = ("insufficient_quota", "billing_hard_limit_reached", "credit balance is too low", "Arrearage")
 _SECRET = re.compile(
     r"(?i)(bearer\s+|api[-_]?key[\"'=:\s]+|token[\"'=:\s]+)[^\s\"',;]+|\b(?:sk|hf|pk)[-_][A-Za-z0-9_-]{8,}"
 )
@@ -97,12 +97,12 @@ def provider_call(call: Callable[[], Any], *, what: str) -> Any:
     try:
         return call()
     except openai.RateLimitError as error:
-        if str(error.code) in _NO_CREDIT:
+        if str(error.code) in NO_CREDIT_CODES:
             raise no_credit(what, redact(error.message)) from error
         raise ProviderError(
             f"{what}: the provider asks for fewer calls (429).",
             cause="rate limited",
-            decision=Retry(_retry_after(error)),
+            decision=Retry(_retry_after(error), pause=True),
         ) from error
     except openai.APITimeoutError as error:
         raise ProviderError(f"{what}: no answer in time.", cause="timeout", decision=Retry(5)) from error
@@ -269,12 +269,12 @@ def http_failure(error: httpx.HTTPError, *, what: str) -> ProviderError:
 
 def _from_answer(answer: httpx.Response, what: str) -> ProviderError:
     said = redact(answer.text)[:300]
-    if answer.status_code == HTTPStatus.PAYMENT_REQUIRED or any(word in said for word in _NO_CREDIT):
+    if answer.status_code == HTTPStatus.PAYMENT_REQUIRED or any(word in said for word in NO_CREDIT_CODES):
         return no_credit(what, said)
     if "text/html" in answer.headers.get("content-type", ""):
         return not_an_api(what, retry=answer.is_server_error)
     if answer.status_code == HTTPStatus.TOO_MANY_REQUESTS:
-        after = Retry(retry_after(answer.headers.get("retry-after", "")))
+        after = Retry(retry_after(answer.headers.get("retry-after", "")), pause=True)
         return ProviderError(f"{what}: the provider asks for fewer calls (429).", cause="rate limited", decision=after)
     decision = Retry(10) if answer.is_server_error else GiveUp()
     return ProviderError(

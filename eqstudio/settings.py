@@ -104,6 +104,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "eqstudio.middleware.PersonLanguageMiddleware",
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "eqstudio.middleware.GuestMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -352,6 +353,9 @@ TRANSCRIBER_KEY_ENV = env.str("EQSTUDIO_TRANSCRIBER_KEY_ENV", "OPENAI_API_KEY")
 EXAM_BASE_URL = env.str("EQSTUDIO_EXAM_BASE_URL", "https://api.openai.com/v1")
 EXAM_MODEL = env.str("EQSTUDIO_EXAM_MODEL", "gpt-audio-1.5")
 EXAM_KEY_ENV = env.str("EQSTUDIO_EXAM_KEY_ENV", "OPENAI_API_KEY")
+EXAM_TIMEOUT_S = env.float("EQSTUDIO_EXAM_TIMEOUT", 120.0, validate=validate.Range(min=0.1, max=3600))
+EXAM_DEADLINE_S = env.float("EQSTUDIO_EXAM_DEADLINE", 900.0, validate=validate.Range(min=1, max=86_400))
+"""How long one call of a model run may take, and how long one question may be tried in all."""
 VENDORS = vendors_read(env)
 VENDOR_DETAILS = vendor_details_read(env)
 FAKE_DELAY_S = env.float("EQSTUDIO_FAKE_DELAY", 0.0)

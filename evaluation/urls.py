@@ -2,13 +2,30 @@
 
 from django.urls import include, path
 
-from evaluation.views import arenas, comparison, figures, imports, items, rating, release, report, runs, studies
+from evaluation.views import (
+    arenas,
+    comparison,
+    figures,
+    imports,
+    items,
+    protocols,
+    rating,
+    release,
+    report,
+    runs,
+    studies,
+)
 
 urlpatterns = [
     path("studies/", studies.studies, name="studies"),
     path("studies/new/", studies.study_new, name="study_new"),
     path("studies/<str:uid>/", studies.study, name="study"),
     path("studies/<str:uid>/close/", studies.study_off, name="study_close"),
+    path("studies/<str:uid>/protocol/", protocols.study_protocol, name="study_protocol"),
+    path("studies/<str:uid>/protocol/edit/", protocols.protocol_edit, name="protocol_edit"),
+    path("studies/<str:uid>/protocol/changes/", protocols.protocol_changes, name="protocol_changes"),
+    path("studies/<str:uid>/protocol/lock/", protocols.protocol_close, name="protocol_lock"),
+    path("studies/<str:uid>/registration.<str:form>", protocols.protocol_file, name="protocol_file"),
     path("studies/<str:uid>/imports/", imports.answer_imports, name="answer_imports"),
     path("studies/<str:uid>/imports/preview/", imports.answer_import_preview, name="answer_import_preview"),
     path("studies/<str:uid>/imports/withdraw/", imports.answer_import_withdraw, name="answer_import_withdraw"),

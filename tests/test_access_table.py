@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
-from annotation.models import Export, Flag, Release, Round, SplitAudit, Webhook
+from annotation.models import Export, Flag, Freeze, Release, Round, SplitAudit, Webhook
 from annotation.services.headphones import check_token, sound_addresses
 from evaluation.models import Arena
 from evaluation.services import sitting_open, study_create, trial_next
@@ -146,6 +146,9 @@ TABLE = {
     "adjudicate_more": post(CURATE, "item"),
     "adjudicate_reopen": post(CURATE, "item"),
     "splits": get(CURATE),
+    "freeze": get(CURATE, "freeze"),
+    "freeze_part": get(CURATE, "freeze"),
+    "freeze_end": post(CURATE, "freeze"),
     "split_new": get(CURATE),
     "split_counts": get(CURATE),
     "split": get(CURATE, "split"),
@@ -202,6 +205,11 @@ TABLE = {
     "comparison_tag": post(CURATE, "study", "exam_item"),
     "norm_freeze": post(CURATE, "study"),
     "study_release": get(CURATE, "study"),
+    "study_protocol": get(CURATE, "study"),
+    "protocol_edit": get(CURATE, "study"),
+    "protocol_changes": get(CURATE, "study"),
+    "protocol_lock": post(CURATE, "study"),
+    "protocol_file": get(CURATE, "study", "document"),
     "study_report": get(CURATE, "study"),
     "study_power": get(CURATE, "study"),
     "study_rules": post(CURATE, "study"),
@@ -275,6 +283,7 @@ def ids(visitors):
         "webhook": Webhook.objects.create(url="https://example.org/", secret_name="WEBHOOK_SECRET").uid,
         "example": example_of(round_).uid,
         "split": split.uid,
+        "freeze": Freeze.objects.create(name="arena", recipe={"corpus": round_.corpus.name}).uid,
         "audit": SplitAudit.objects.create(split=split).uid,
         "open_split": public_split().uid,
         "export": Export.objects.create(split=split, format="huggingface").uid,
@@ -282,6 +291,7 @@ def ids(visitors):
         "chart": "leaderboard",
         "file_type": "csv",
         "form": "csv",
+        "document": "md",
         "exam_item": study.split.items.first().dialogue.uid,
         "run": sitting_open(study=study, respondent=model_respondent(study)).uid,
         "sitting": sitting.uid,

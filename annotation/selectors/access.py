@@ -8,7 +8,7 @@ from typing import Any
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from annotation.models import Export, Judgement, Round, RoundItem, Split, SplitAudit
+from annotation.models import Export, Freeze, Judgement, Round, RoundItem, Split, SplitAudit
 from annotation.selectors.gates import is_public
 from eqstudio.access import can_annotate, can_curate, can_sit_exam, object_for
 from eqstudio.errors import NotFound
@@ -45,6 +45,12 @@ def split_for(user: User, uid: str) -> Split:
     """A split, for a researcher or admin."""
     splits = Split.objects.select_related("round", "corpus", "created_by")
     return object_for(user, splits, may_know=belongs_here, may_do=can_curate, uid=uid)
+
+
+def freeze_for(user: User, uid: str) -> Freeze:
+    """A freeze that was asked for, for a researcher or admin."""
+    found = Freeze.objects.select_related("split", "created_by")
+    return object_for(user, found, may_know=belongs_here, may_do=can_curate, uid=uid)
 
 
 def export_for(user: User, uid: str) -> Export:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from eqstudio.benchmarks.parsing import answer_parse
-from eqstudio.benchmarks.trials import Option, Outcome, Parsed, Segment, Trial, TrialKind
+from eqstudio.benchmarks.trials import Design, Option, Outcome, Parsed, Segment, Trial, TrialKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 Text = dict[str, str]
 """The same text per language: ``{"en": ..., "zh": ...}``."""
+DESIGN = Design()
 
 
 @dataclass(frozen=True)
@@ -267,6 +268,10 @@ class Benchmark(ABC):
     """The scale of the grades it asks for in the exam; None where it asks for none."""
     parts: ClassVar[Mapping[str, Text]] = {}
     """Sorts of question whose figures are told apart (a turn, a type), with their names."""
+    tasks: ClassVar[Mapping[str, Text]] = {}
+    """Kinds of question that a study may ask for, with their names."""
+    asks: ClassVar[tuple[str, ...]] = ()
+    """Those of ``tasks`` that are asked where a study names none."""
     parts_by_extras: ClassVar[bool] = False
     """Whether ``part`` looks at the extras of an item."""
     shortcut_pairs: ClassVar[tuple[str, str] | None] = None
@@ -311,12 +316,21 @@ class Benchmark(ABC):
         """Turn a valid script into a dialogue to be voiced."""
 
     @abstractmethod
-    def instructions(self, language: str) -> str:
-        """The instructions of the exam: one text for the page and for the prompt."""
+    def instructions(self, language: str, design: Design = DESIGN) -> str:
+        """The instructions of the exam in the variant ``design``: one text for the page and for the prompt."""
+
+    def tasks_of(self, design: Design) -> tuple[str, ...]:
+        """The kinds of question that ``design`` asks, in the order of ``tasks``; ValueError for one that there is not."""
+        unknown = sorted(set(design.tasks) - set(self.tasks))
+        if unknown:
+            raise ValueError(f"{self.title} has no task {unknown[0]!r}; known: {', '.join(self.tasks)}.")
+        return tuple(task for task in self.tasks if task in (design.tasks or self.asks))
 
     @abstractmethod
-    def next_trial(self, item: ItemView, answers: Sequence[Answered], rng: Random) -> Trial | None:
-        """What is asked next about ``item`` after ``answers``, or None at the end.
+    def next_trial(
+        self, item: ItemView, answers: Sequence[Answered], rng: Random, design: Design = DESIGN
+    ) -> Trial | None:
+        """What is asked next about ``item`` after ``answers`` in the variant ``design``, or None at the end.
 
         ``rng`` is seeded the same way on every call for the same sitting and item, so the order of options is stable.
         """
@@ -343,6 +357,7 @@ __all__ = [
     "CastMember",
     "Category",
     "Delivery",
+    "Design",
     "DialogueSpec",
     "ItemView",
     "Metric",

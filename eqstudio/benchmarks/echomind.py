@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import unicodedata
 import zlib
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import jiwer
 
 from eqstudio.benchmarks.base import (
+    DESIGN,
     Assembled,
     Benchmark,
     BriefSpec,
@@ -39,7 +41,7 @@ from eqstudio.benchmarks.echomind_script import EchoMindScript
 from eqstudio.benchmarks.echomind_writing import PLANS, STAGES, assemble
 from eqstudio.benchmarks.scripts import pitch_range_safe, same_words, slug
 from eqstudio.benchmarks.texts import categories_read, names_draw, reasons, rubrics_read, text_of
-from eqstudio.benchmarks.trials import Option, Outcome, Parsed, Segment, Trial, TrialKind
+from eqstudio.benchmarks.trials import Design, Option, Outcome, Parsed, Segment, Trial, TrialKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -151,6 +153,12 @@ class EchoMind(Benchmark):
         ),
     )
     headline: ClassVar = "mcq"
+    tasks: ClassVar = {
+        "asr": {"en": "Transcript", "zh": "转写"},
+        "mcq": {"en": "Questions with options", "zh": "选择题"},
+        "reply": {"en": "Reply", "zh": "回应"},
+    }
+    asks: ClassVar = ("asr", "mcq", "reply")
     parts: ClassVar = QUESTION_TYPES
     parts_by_extras: ClassVar = True
     stages: ClassVar = STAGES
@@ -159,8 +167,13 @@ class EchoMind(Benchmark):
     def rubric(self, category: str) -> tuple[RubricLevel, ...]:
         return RUBRICS[category]
 
-    def instructions(self, language: str) -> str:
-        return text_of(TEXTS["instructions"])[language]
+    def instructions(self, language: str, design: Design = DESIGN) -> str:
+        told = TEXTS["instructions"]
+        tasks = self.tasks_of(design)
+        kinds = [text_of(told[task])[language] for task in tasks]
+        listed = "\n".join(f"{number}. {text}" for number, text in enumerate(kinds, start=1))
+        head = text_of(told["head"])[language].format(count=told["count"][language][len(tasks) - 1])
+        return "\n\n".join([head, listed, text_of(told["tail"])[language]])
 
     def script_prompt(self, brief: BriefSpec, rng: Random) -> Prompt:
         entry = ATTRIBUTES[brief.category.key]
@@ -245,14 +258,17 @@ class EchoMind(Benchmark):
         asked = {KEY + question["key"]: question["type"] for question in extras.get("questions", ())}
         return str(asked.get(key, ""))
 
-    def next_trial(self, item: ItemView, answers: Sequence[Answered], rng: Random) -> Trial | None:
+    def next_trial(
+        self, item: ItemView, answers: Sequence[Answered], rng: Random, design: Design = DESIGN
+    ) -> Trial | None:
         stimulus = _stimulus(item)
         if stimulus is None:
             return None
         given = {answer.trial.key for answer in answers}
+        tasks = self.tasks_of(design)
         for trial in _trials(item, stimulus, rng):
-            if trial.key not in given:
-                return trial
+            if trial.key.partition("-")[0] in tasks and trial.key not in given:
+                return replace(trial, order=design.order)
         return None
 
     def score(self, item: ItemView, trial: Trial, parsed: Parsed) -> Score:

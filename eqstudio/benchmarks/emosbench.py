@@ -6,9 +6,11 @@ only option.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from eqstudio.benchmarks.base import (
+    DESIGN,
     Assembled,
     Benchmark,
     BriefSpec,
@@ -34,7 +36,7 @@ from eqstudio.benchmarks.texts import (
     text_of,
     texts_load,
 )
-from eqstudio.benchmarks.trials import Option, Outcome, Parsed, Segment, Trial, TrialKind
+from eqstudio.benchmarks.trials import Design, Option, Outcome, Parsed, Segment, Trial, TrialKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -113,13 +115,15 @@ class EmoSBench(Benchmark):
         ),
     )
     headline: ClassVar = "exact"
+    tasks: ClassVar = {"grade": {"en": "Grade a response", "zh": "为回应打分"}}
+    asks: ClassVar = ("grade",)
     scale: ClassVar = (1, 4)
     stages: ClassVar = STAGES
 
     def rubric(self, category: str) -> tuple[RubricLevel, ...]:
         return RUBRICS[category]
 
-    def instructions(self, language: str) -> str:
+    def instructions(self, language: str, design: Design = DESIGN) -> str:  # noqa: ARG002 -- there is one variant
         return text_of(TEXTS["instructions"])[language]
 
     def script_prompt(self, brief: BriefSpec, rng: Random) -> Prompt:
@@ -217,7 +221,9 @@ class EmoSBench(Benchmark):
             turns=tuple(turns),
         )
 
-    def next_trial(self, item: ItemView, answers: Sequence[Answered], rng: Random) -> Trial | None:
+    def next_trial(
+        self, item: ItemView, answers: Sequence[Answered], rng: Random, design: Design = DESIGN
+    ) -> Trial | None:
         given = {answer.trial.key for answer in answers}
         candidates = sorted(
             (
@@ -232,7 +238,7 @@ class EmoSBench(Benchmark):
         rng.shuffle(candidates)
         for uid, turn in candidates:
             if KEY + uid not in given:
-                return self._question(item, turn, uid)
+                return replace(self._question(item, turn, uid), order=design.order)
         return None
 
     def _question(self, item: ItemView, turn: TurnView, uid: str) -> Trial:

@@ -4,10 +4,30 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+
+History = Literal["own", "gold", "none"]
+Order = Literal["answer_first", "rationale_first"]
+
+
+@dataclass(frozen=True)
+class Design:
+    """Which variant of the questions is asked.
+
+    ``history``: what is heard before a later question about an item is what the respondent chose (own), the right
+    rendition (gold, teacher-forced), or nothing (none, direct). ``order``: where a reason stands. ``tasks``: kinds of
+    question, by the names in ``Benchmark.tasks``; empty for those it asks by itself. ``foils``: what was said of the voices
+    of other items, for questions that need wrong answers from elsewhere.
+    """
+
+    history: History = "own"
+    order: Order = "rationale_first"
+    tasks: tuple[str, ...] = ()
+    foils: tuple[str, ...] = ()
 
 
 class TrialKind(StrEnum):
@@ -51,6 +71,7 @@ class Trial:
     context: tuple[Segment, ...] = ()
     options: tuple[Option, ...] = ()
     scale: tuple[int, int] | None = None
+    order: Order = "rationale_first"
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)

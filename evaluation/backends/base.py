@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from eqstudio.benchmarks.base import Trial
+from eqstudio.benchmarks.base import Design, Trial
+from eqstudio.errors import ProviderError
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,8 @@ class ClipAudio:
     loudness: float | None
     pitch: float | None
     read: Callable[[], bytes]
+    other: Callable[[], ClipAudio | None] | None = None
+    """A clip of another item of the exam, always the same one for this clip; None where there is none."""
 
 
 @dataclass(frozen=True)
@@ -45,9 +48,34 @@ Clips = Callable[[str], ClipAudio]
 
 
 class Evaluator(ABC):
-    """How a question is put: which clips are heard and which lines are read."""
+    """How a question is put: which variants of it are asked, what is heard, what is read, what is told before."""
 
     alias: ClassVar[str]
+    is_fake: ClassVar[bool] = False
+
+    def parameters(self) -> dict[str, Any]:
+        """Everything of its own that shapes an answer, for the RunSpec."""
+        return {}
+
+    def check(self) -> None:
+        """Raise InvalidInput when something is missing that every question would need."""
+        return
+
+    def design(self, design: Design) -> Design:
+        """How the study's questions are asked by this evaluator."""
+        return design
+
+    def trial(self, trial: Trial) -> Trial:
+        """The question as this evaluator asks and stores it."""
+        return trial
+
+    def instructions(self, text: str, trial: Trial) -> str:  # noqa: ARG002 -- a persona looks at the question
+        """What is told before the question; ``text`` is the study's own."""
+        return text
+
+    def words(self, clip: ClipAudio, language: str) -> str:  # noqa: ARG002 -- a recogniser speaks the language of the item
+        """What is read where ``audio`` gives nothing to hear."""
+        return clip.text
 
     @abstractmethod
     def audio(self, clip: ClipAudio) -> ClipAudio | None:
@@ -55,11 +83,19 @@ class Evaluator(ABC):
 
 
 class Backend(ABC):
-    """One kind of respondent. May raise ProviderError, whose decision says whether to ask again."""
+    """One kind of respondent. May raise ProviderError, whose decision says whether to ask again.
+
+    ``load`` is called once in a process before the first answer, ``close`` after the last.
+    """
 
     alias: ClassVar[str]
     kind: ClassVar[str] = "rule"
     queue: ClassVar[str] = "io"
+    """Which workers run it: ``io`` (it waits for somebody else) or ``gpu`` (it computes; one model at a time)."""
+    concurrency: ClassVar[int] = 1
+    """How many ``answer`` calls may be in flight at once, each in a thread of its own."""
+    batch_size: ClassVar[int] = 0
+    """Above 0 ``answers`` is called instead of ``answer``, with this many questions at most."""
     is_fake: ClassVar[bool] = False
 
     def __init__(self, exam: Exam, evaluator: Evaluator) -> None:
@@ -79,9 +115,27 @@ class Backend(ABC):
         """Raise InvalidInput when something is missing that every answer would need."""
         return
 
+    def load(self) -> None:
+        """Bring the model into memory. Heavy packages are imported here."""
+        return
+
+    def close(self) -> None:
+        """Let go of the model and of open connections."""
+        return
+
     @abstractmethod
     def answer(self, trial: Trial, clips: Clips) -> Answer:
         """Answer one question."""
+
+    def answers(self, asked: Sequence[tuple[Trial, Clips]]) -> list[Answer | ProviderError]:
+        """Answer several questions at once, in their order; the error of one stands in its place and spoils no other."""
+        found: list[Answer | ProviderError] = []
+        for trial, clips in asked:
+            try:
+                found.append(self.answer(trial, clips))
+            except ProviderError as error:
+                found.append(error)
+        return found
 
 
 def variants_in(trial: Trial) -> list[str]:

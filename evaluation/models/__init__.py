@@ -4,6 +4,16 @@ from evaluation.models.answers import Response, ScoreRecord, TrialRecord
 from evaluation.models.arena import Arena, Contender, Panel, PanelSystem, Question, RatingSheet, RationaleRating
 from evaluation.models.imports import AnswerImport, AnswerImportWithdrawal, ImportedAnswer
 from evaluation.models.judging import ReplyGrade, ReplyJudge, ReplyJudgement
+from evaluation.models.parts import Part
+from evaluation.models.people import (
+    CompletionCode,
+    Consent,
+    Invitation,
+    Participant,
+    PersonalDetails,
+    PlanEntry,
+    SpecialItem,
+)
 from evaluation.models.respondents import Respondent, RunSpec, Sitting
 from evaluation.models.studies import FrozenNorm, ProtocolVersion, Study, StudyItem
 from evaluation.models.tags import ErrorTag
@@ -12,12 +22,19 @@ __all__ = [
     "AnswerImport",
     "AnswerImportWithdrawal",
     "Arena",
+    "CompletionCode",
+    "Consent",
     "Contender",
     "ErrorTag",
     "FrozenNorm",
     "ImportedAnswer",
+    "Invitation",
     "Panel",
     "PanelSystem",
+    "Part",
+    "Participant",
+    "PersonalDetails",
+    "PlanEntry",
     "ProtocolVersion",
     "Question",
     "RatingSheet",
@@ -30,6 +47,7 @@ __all__ = [
     "RunSpec",
     "ScoreRecord",
     "Sitting",
+    "SpecialItem",
     "Study",
     "StudyItem",
     "TrialRecord",

@@ -9,6 +9,7 @@ from evaluation.selectors.access import (
     trial_for,
 )
 from evaluation.selectors.effort import efforts_of
+from evaluation.selectors.exclusions import excluded_of, findings_of, sittings_told, unblinded
 from evaluation.selectors.facts import ItemFacts, item_facts
 from evaluation.selectors.items import answers_to, tags_counted, tags_on
 from evaluation.selectors.lists import (
@@ -19,8 +20,9 @@ from evaluation.selectors.lists import (
     studies_listed,
     with_sittings,
 )
-from evaluation.selectors.marks import IMPORTED, marks_of, withdrawn_answers
+from evaluation.selectors.marks import IMPORTED, counted, counting, in_the_middle, marks_of
 from evaluation.selectors.named import study_named
+from evaluation.selectors.plans import order_of
 from evaluation.selectors.progress import (
     Progress,
     dialogue_order,
@@ -28,25 +30,51 @@ from evaluation.selectors.progress import (
     sitting_progress,
     sittings_progress,
 )
+from evaluation.selectors.protocols import answers_counted, protocol_latest, protocol_of
+from evaluation.selectors.sampled import (
+    Sample,
+    items_counted,
+    items_of,
+    sample_of,
+    sample_stored,
+    studies_in_pilot,
+    weights_of,
+)
 
 __all__ = [
     "IMPORTED",
     "ItemFacts",
     "Progress",
+    "Sample",
+    "answers_counted",
     "answers_listed",
     "answers_to",
+    "counted",
+    "counting",
     "dialogue_order",
     "efforts_of",
+    "excluded_of",
     "failures_by_cause",
+    "findings_of",
     "imports_listed",
+    "in_the_middle",
     "item_facts",
+    "items_counted",
+    "items_of",
     "marks_of",
+    "order_of",
     "outcome_counts",
+    "protocol_latest",
+    "protocol_of",
     "run_for",
     "runs_listed",
+    "sample_of",
+    "sample_stored",
     "sitting_for",
     "sitting_progress",
     "sittings_progress",
+    "sittings_told",
+    "studies_in_pilot",
     "studies_listed",
     "studies_open_for",
     "study_for",
@@ -55,6 +83,7 @@ __all__ = [
     "tags_counted",
     "tags_on",
     "trial_for",
+    "unblinded",
+    "weights_of",
     "with_sittings",
-    "withdrawn_answers",
 ]

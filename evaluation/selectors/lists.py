@@ -10,14 +10,16 @@ from eqstudio.access import can_curate
 from eqstudio.models import User
 from evaluation.models import AnswerImport, Respondent, Response, Sitting, Study
 from evaluation.selectors.access import studies_open_for
+from evaluation.selectors.sampled import items_counted, studies_in_pilot
 
 
 @dataclass(frozen=True)
 class StudyLine:
-    """A study with what this person has done in it."""
+    """A study with what this person has done in it (what they did in a pilot is over with the pilot), and how many items it asks."""
 
     study: Study
     sitting: Sitting | None
+    items: int
 
 
 def studies_listed(user: User) -> QuerySet[Study]:
@@ -30,14 +32,22 @@ def studies_listed(user: User) -> QuerySet[Study]:
 
 
 def with_sittings(*, studies: list[Study], user: User) -> list[StudyLine]:
-    """Each study with this person's own sitting; one query."""
+    """Each study with this person's own sitting; three queries at most."""
     mine = {
         sitting.respondent.study_id: sitting
-        for sitting in Sitting.objects.filter(
-            respondent__user_id=user.pk, respondent__study__in=studies
-        ).select_related("respondent")
+        for sitting in Sitting.objects.filter(respondent__user_id=user.pk, respondent__study__in=studies)
+        .select_related("respondent__study__split")
+        .order_by("pk")
     }
-    return [StudyLine(study, mine.get(study.pk)) for study in studies]
+    piloted = studies_in_pilot(study for study, sitting in mine.items() if sitting.pilot)
+    asked = items_counted(studies)
+    return [
+        StudyLine(
+            study, sitting if sitting is None or not sitting.pilot or study.pk in piloted else None, asked[study.pk]
+        )
+        for study in studies
+        for sitting in [mine.get(study.pk)]
+    ]
 
 
 def runs_listed() -> QuerySet[Sitting]:

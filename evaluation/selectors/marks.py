@@ -6,13 +6,14 @@ from collections.abc import Collection, Iterator
 from itertools import groupby
 from operator import itemgetter
 
-from django.db.models import Max, QuerySet
+from django.db.models import Max, Q, QuerySet
 from django.db.models.functions import Substr
 
 from eqstudio.benchmarks.base import Score
 from evaluation.domain.metrics import Mark
-from evaluation.models import ImportedAnswer, ScoreRecord, Sitting, Study, TrialRecord
+from evaluation.models import ImportedAnswer, Part, ScoreRecord, Sitting, Study, TrialRecord
 from evaluation.models.imports import RUNS
+from evaluation.selectors.exclusions import excluded_of
 
 IMPORTED = "imported"
 """Rule of a score that a result file brought along: it counts before any reading of our own."""
@@ -39,20 +40,49 @@ def withdrawn_answers(*, study: Study) -> QuerySet[ImportedAnswer, int]:
     return gone.values_list("response_id", flat=True)
 
 
-def marks_of(*, study: Study, own_reading: bool = False, respondents: Collection[int] | None = None) -> Iterator[Mark]:
+def counted(prefix: str = "") -> Q:
+    """What makes a sitting count: not cancelled, not of a pilot, and nobody's who has withdrawn. ``prefix`` leads to the
+    sitting, as in ``trial__sitting__``. The one place that says so.
+    """
+    kept = Q(**{f"{prefix}pilot": False, f"{prefix}respondent__participant__withdrawn_at": None})
+    return ~Q(**{f"{prefix}state": Sitting.State.CANCELLED}) & kept
+
+
+def counting(study: Study, prefix: str = "trial__", *, without: Collection[int] | None = None) -> Q:
+    """What makes an answer of ``study`` count: of a sitting that counts, about an item of the study itself (not practice, an
+    attention item or a repetition), of nobody whom a declared rule leaves out, and of no file that was taken out again.
+    ``prefix`` leads to the question.
+
+    ``without`` names the respondents to leave out in place of those of the rules: an empty one leaves out nobody.
+    """
+    out = excluded_of(study) if without is None else without
+    found = counted(f"{prefix}sitting__") & Q(
+        **{f"{prefix}part": Part.ITEM, f"{prefix}sitting__respondent__study": study}
+    )
+    if out:
+        found &= ~Q(**{f"{prefix}sitting__respondent__in": list(out)})
+    gone = withdrawn_answers(study=study)
+    return found & ~Q(**{f"{prefix}pk__in": gone.values("response__trial")}) if gone.exists() else found
+
+
+def marks_of(
+    *,
+    study: Study,
+    without: Collection[int] | None = None,
+    own_reading: bool = False,
+    respondents: Collection[int] | None = None,
+) -> Iterator[Mark]:
     """The score that counts of every answer: the verdict a file brought (unless ``own_reading``), else the latest reading.
 
-    Cancelled sittings and withdrawn imports are left out, and so is the item that an open sitting is in the middle of.
-    ``respondents`` (primary keys) narrows it to some. Constant in memory.
+    Only answers that count (``without`` as in ``counting``), of ``respondents`` where these are named; the item that an open
+    sitting is in the middle of is left out. Constant in memory.
     """
-    unfinished = _in_the_middle(study)
-    found = ScoreRecord.objects.filter(response__trial__sitting__respondent__study=study)
+    unfinished = in_the_middle(study)
+    found = ScoreRecord.objects.filter(counting(study, "response__trial__", without=without))
     if respondents is not None:
         found = found.filter(response__trial__sitting__respondent__in=respondents)
     rows = (
-        found.exclude(response__trial__sitting__state=Sitting.State.CANCELLED)
-        .exclude(response__in=withdrawn_answers(study=study))
-        .annotate(letter=Substr("value", 1, 2))
+        found.annotate(letter=Substr("value", 1, 2))
         .order_by("response_id", "pk")
         .values_list(*_FIELDS)
         .iterator(chunk_size=2_000)
@@ -64,7 +94,7 @@ def marks_of(*, study: Study, own_reading: bool = False, respondents: Collection
             yield Mark(respondent, run % RUNS, dialogue, key, outcome, Score(correct, number, gold), letter)
 
 
-def _in_the_middle(study: Study) -> set[tuple[int, int]]:
+def in_the_middle(study: Study) -> set[tuple[int, int]]:
     latest = (
         TrialRecord.objects.filter(sitting__respondent__study=study, sitting__state=Sitting.State.OPEN)
         .order_by()
@@ -72,4 +102,5 @@ def _in_the_middle(study: Study) -> set[tuple[int, int]]:
         .annotate(last=Max("pk"))
         .values_list("last", flat=True)
     )
-    return set(TrialRecord.objects.filter(pk__in=list(latest)).values_list("sitting_id", "dialogue_id"))
+    found = TrialRecord.objects.filter(pk__in=list(latest), part=Part.ITEM)
+    return set(found.values_list("sitting_id", "dialogue_id"))

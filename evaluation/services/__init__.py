@@ -4,6 +4,8 @@ from evaluation.services.checklist import checklist_build
 from evaluation.services.comparisons import comparison_build, item_difficulty, items_apart
 from evaluation.services.imports import answers_withdraw, responses_import, responses_preview
 from evaluation.services.norming import norm_freeze
+from evaluation.services.protocols import protocol_lock, protocol_save
+from evaluation.services.registration import registration_build
 from evaluation.services.release import release_build
 from evaluation.services.responses import response_record
 from evaluation.services.runs import respondent_drive, sitting_advance, study_run
@@ -20,6 +22,9 @@ __all__ = [
     "item_difficulty",
     "items_apart",
     "norm_freeze",
+    "protocol_lock",
+    "protocol_save",
+    "registration_build",
     "release_build",
     "respondent_drive",
     "response_record",

@@ -136,7 +136,7 @@ def items_asked(study: Study, asked: Asked) -> dict[int, ItemFacts]:
     """Dialogues of the split that pass the filters, with what they can be grouped by."""
     return {
         item: fact
-        for item, fact in item_facts(split=study.split, benchmark=benchmark_get(study.benchmark)).items()
+        for item, fact in item_facts(study=study, benchmark=benchmark_get(study.benchmark)).items()
         if all(value in fact.values(name) for name, value in asked.filters)
     }
 

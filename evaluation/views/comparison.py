@@ -205,7 +205,7 @@ def _ceiling(result: dict[str, Any]) -> dict[str, Estimate] | None:
 
 def _choices(at: Seen) -> list[tuple[str, Any, list[tuple[str, str]]]]:
     """The values that occur in the split, for the filters that have a choice."""
-    facts = item_facts(split=at.study.split, benchmark=at.benchmark).values()
+    facts = item_facts(study=at.study, benchmark=at.benchmark).values()
     found = []
     for name in BY:
         values = sorted({value for fact in facts for value in fact.values(name)})
@@ -216,7 +216,7 @@ def _choices(at: Seen) -> list[tuple[str, Any, list[tuple[str, str]]]]:
 
 def _unknown(at: Seen) -> list[str]:
     """What the address filters by that no item of the split has."""
-    facts = item_facts(split=at.study.split, benchmark=at.benchmark).values()
+    facts = item_facts(study=at.study, benchmark=at.benchmark).values()
     return [
         group_label(at.benchmark, name, value)
         for name, value in at.filters.items()

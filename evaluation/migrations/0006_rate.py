@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('evaluation', '0003_protocols'),
+        ("evaluation", "0005_people"),
         ('generation', '0007_stops'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]

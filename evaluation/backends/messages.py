@@ -1,0 +1,105 @@
+"""How a question is put to a model: one wording for every backend, so that two models are told the same."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import soundfile
+
+from eqstudio.benchmarks.base import TrialKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eqstudio.benchmarks.base import Option, Segment, Trial
+    from evaluation.backends.base import ClipAudio, Clips, Evaluator, Exam
+
+REASON = {"en": '"reason": "<one sentence>"', "zh": '"reason": "<一句话>"'}
+ANSWER = {
+    TrialKind.CHOICE: {"en": '"answer": "<letter of the option>"', "zh": '"answer": "<选项字母>"'},
+    TrialKind.GRADE: {"en": '"answer": <a whole number from 1 to 4>', "zh": '"answer": <1 到 4 的整数>'},
+    TrialKind.REPLY: {"en": '"answer": "<your text>"', "zh": '"answer": "<你的文字>"'},
+}
+FORM = {
+    "en": "Answer with one JSON object and nothing else: {{{fields}}}",
+    "zh": "只用一个 JSON 对象回答，不要写别的内容：{{{fields}}}",
+}
+WORDS = {
+    "en": {"option": "Option {letter}", "scenario": "Situation"},
+    "zh": {"option": "选项 {letter}", "scenario": "情境"},
+}
+MP3 = frozenset({"audio/mpeg", "audio/mp3"})
+WAV = frozenset({"audio/wav", "audio/x-wav", "audio/wave"})
+
+
+@dataclass(frozen=True)
+class Part:
+    """A piece of a question in the order shown: a text to read, or a clip to hear."""
+
+    text: str = ""
+    audio: ClipAudio | None = None
+
+
+@dataclass(frozen=True)
+class Message:
+    """One question, whole: what the model is told once, and the question in its parts."""
+
+    system: str
+    parts: tuple[Part, ...]
+
+
+def message_of(exam: Exam, evaluator: Evaluator, trial: Trial, clips: Clips) -> Message:
+    """The question as ``evaluator`` puts it: instructions and form of the answer, situation, lines, question, options."""
+    system = evaluator.instructions(exam.instructions[trial.language], trial)
+    return Message(f"{system}\n\n{contract(trial)}", tuple(_parts(evaluator, trial, clips)))
+
+
+def contract(trial: Trial) -> str:
+    """The form of the answer. Whether the reason stands before the answer is part of the question as stored."""
+    kind = {TrialKind.MCQ: TrialKind.CHOICE, TrialKind.TRANSCRIBE: TrialKind.REPLY}.get(trial.kind, trial.kind)
+    fields = [ANSWER[kind][trial.language]]
+    if kind is not TrialKind.REPLY:
+        fields.insert(0 if trial.order == "rationale_first" else 1, REASON[trial.language])
+    return FORM[trial.language].format(fields=", ".join(fields))
+
+
+def sound_of(clip: ClipAudio) -> tuple[bytes, str]:
+    """The bytes of a clip and their form, ``wav`` or ``mp3``: endpoints take nothing else, so other forms become WAV."""
+    data = clip.read()
+    if clip.media_type in MP3:
+        return data, "mp3"
+    return (data, "wav") if clip.media_type in WAV else (wav_of(data), "wav")
+
+
+def wav_of(data: bytes) -> bytes:
+    """The same samples as 16-bit WAV."""
+    samples, rate = soundfile.read(io.BytesIO(data), dtype="int16", always_2d=True)
+    buffer = io.BytesIO()
+    soundfile.write(buffer, samples, rate, format="WAV", subtype="PCM_16")
+    return buffer.getvalue()
+
+
+def _parts(evaluator: Evaluator, trial: Trial, clips: Clips) -> Iterator[Part]:
+    words = WORDS[trial.language]
+    if trial.scenario:
+        yield Part(f"{words['scenario']}: {trial.scenario}")
+    for segment in trial.context:
+        yield from _heard(evaluator, trial.language, segment.speaker, segment, clips)
+    yield Part(trial.question)
+    for option in trial.options:
+        yield from _heard(evaluator, trial.language, words["option"].format(letter=option.letter), option, clips)
+
+
+def _heard(evaluator: Evaluator, language: str, name: str, shown: Segment | Option, clips: Clips) -> Iterator[Part]:
+    if shown.variant is None:
+        yield Part(f"{name}: {shown.text}")
+        return
+    clip = clips(shown.variant)
+    audio = evaluator.audio(clip)
+    if audio is None:
+        yield Part(f"{name}: {evaluator.words(clip, language)}")
+        return
+    yield Part(f"{name}:")
+    yield Part(audio=audio)
