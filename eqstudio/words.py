@@ -7,6 +7,15 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 
 VERBS: dict[str, Any] = {
+    "consent_given": _("consented"),
+    "consent_refused": _("did not consent"),
+    "invitation_revoke": _("took an invitation back"),
+    "invitations_create": _("made invitations"),
+    "participant_withdraw": _("withdrew from the study"),
+    "sitting_outcome": _("came to the end of their sitting"),
+    "specials_set": _("chose practice or attention items"),
+    "study_join": _("came into the study"),
+    "study_unblind": _("opened who was left out by which rule"),
     "API access ended": _("ended their API token"),
     "API access renewed": _("made a new API token"),
     "account switched off": _("switched the account off"),
@@ -108,6 +117,8 @@ ENTITIES: dict[str, Any] = {
     "flag": _("flag"),
     "goldanswer": _("known answer"),
     "headphonecheck": _("headphone check"),
+    "invitation": _("invitation"),
+    "participant": _("person of a study"),
     "frozennorm": _("norm"),
     "judgement": _("judgement"),
     "participation": _("participation"),

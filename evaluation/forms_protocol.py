@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from django import forms
-from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
 from eqstudio.benchmarks import Benchmark, benchmark_get
 from evaluation.domain.protocol import Protocol
 from evaluation.models import Study
-from evaluation.words_protocol import BLOCKS, EXCLUSIONS, FIELDS, choices_of, value_at
+from evaluation.words_protocol import BLOCKS, EXCLUSIONS, FIELDS, benchmark_names, choices_of, value_at
 
 LONG = forms.Textarea(attrs={"rows": 3})
 PERCENT = ("execution.gate_share", "analysis.smallest_difference")
@@ -22,7 +21,7 @@ RULE = "rule."
 
 def _count(least: int = 1, most: int = 1_000_000, *, initial: int | None = None, help_text: Any = "") -> Any:
     return forms.IntegerField(
-        required=False, min_value=least, max_value=most, initial=initial, help_text=help_text, label=""
+        required=least == 0, min_value=least, max_value=most, initial=initial, help_text=help_text, label=""
     )
 
 
@@ -36,7 +35,7 @@ def _pick(field: str, *, many: bool = False, empty: Any = None, help_text: Any =
             label="",
         )
     choices = [*([("", empty)] if empty is not None else []), *choices_of(field)]
-    return forms.ChoiceField(choices=choices, required=False, help_text=help_text, label="")
+    return forms.ChoiceField(choices=choices, required=empty is None, help_text=help_text, label="")
 
 
 def _tick(help_text: Any = "") -> Any:
@@ -59,15 +58,14 @@ class Section:
     rules: list[tuple[forms.BoundField, forms.BoundField]]
 
 
-def _fields(benchmark: Benchmark, language: str) -> dict[str, forms.Field]:
+def _fields(benchmark: Benchmark) -> dict[str, forms.Field]:
     """In the order of the protocol; labels are put on afterwards."""
-    metrics = [(metric.name, metric.label[language]) for metric in benchmark.metrics]  # type: ignore[literal-required]
-    tasks = [(name, text[language]) for name, text in benchmark.tasks.items()]  # type: ignore[literal-required]
+    names = benchmark_names(benchmark)
     return {
         "design.history": _pick("design.history"),
         "design.order": _pick("design.order"),
         "design.tasks": forms.MultipleChoiceField(
-            choices=tasks,
+            choices=list(names["design.tasks"].items()),
             required=False,
             widget=forms.CheckboxSelectMultiple,
             label="",
@@ -78,9 +76,7 @@ def _fields(benchmark: Benchmark, language: str) -> dict[str, forms.Field]:
         "sampling.plan": _pick("sampling.plan"),
         "sampling.size": _count(help_text=_("Not for the plan that asks every item.")),
         "sampling.by": _pick("sampling.by", help_text=_("Only for a stratified sample.")),
-        "sampling.seed": forms.IntegerField(
-            required=False, label="", help_text=_("The same seed draws the same items again.")
-        ),
+        "sampling.seed": forms.IntegerField(label="", help_text=_("The same seed draws the same items again.")),
         "recruitment.population": _text(help_text=_("For instance: adults whose first language is English.")),
         "recruitment.eligibility": _text(),
         "recruitment.languages": _pick("recruitment.languages", many=True),
@@ -118,7 +114,9 @@ def _fields(benchmark: Benchmark, language: str) -> dict[str, forms.Field]:
         "execution.attention": _count(0, 50),
         "execution.repeats": _count(0, 50),
         "execution.gate_share": forms.FloatField(min_value=0, max_value=100, label="", help_text=_("In per cent.")),
-        "analysis.primary_metric": forms.ChoiceField(choices=[("", _("not said")), *metrics], required=False, label=""),
+        "analysis.primary_metric": forms.ChoiceField(
+            choices=[("", _("not said")), *names["analysis.primary_metric"].items()], required=False, label=""
+        ),
         "analysis.hypotheses": _text(4000, help_text=_("One a line.")),
         "analysis.smallest_difference": forms.FloatField(
             required=False,
@@ -138,18 +136,26 @@ class ProtocolForm(forms.Form):
         self.study = study
         kwargs["initial"] = _initial(study, protocol)
         super().__init__(*args, **kwargs)
-        language = "zh" if (get_language() or "en").startswith("zh") else "en"
         names = {"en": _("English"), "zh": _("Chinese")}
-        for name, field in _fields(benchmark_get(study.benchmark), language).items():
+        for name, field in _fields(benchmark_get(study.benchmark)).items():
             stem, _dot, last = name.rpartition(".")
             field.label = f"{FIELDS[stem]}: {names[last]}" if stem in FIELDS else FIELDS[name]
             if not isinstance(field, forms.MultipleChoiceField) or field.choices:
                 self.fields[name] = field
+        self._keep_own_questions(protocol)
         for rule, words in EXCLUSIONS.items():
             self.fields[RULE + rule] = forms.BooleanField(required=False, label=words)
             self.fields[f"{RULE}{rule}.threshold"] = forms.FloatField(
                 required=False, min_value=0, label=_("Threshold"), help_text=""
             )
+
+    def _keep_own_questions(self, protocol: Protocol) -> None:
+        """A protocol from a file may ask people something that this form does not know; it stays."""
+        field = self.fields["recruitment.demographics"]
+        if isinstance(field, forms.MultipleChoiceField):
+            known = choices_of("recruitment.demographics")
+            own = [one for one in protocol.recruitment.demographics if one not in dict(known)]
+            field.choices = [*known, *((one, one) for one in own)]
 
     def sections(self) -> Iterator[Section]:
         """The five blocks, for the template."""

@@ -7,6 +7,7 @@ from evaluation.views import (
     comparison,
     figures,
     imports,
+    invitations,
     items,
     protocols,
     rating,
@@ -15,6 +16,7 @@ from evaluation.views import (
     report,
     runs,
     studies,
+    study_people,
 )
 
 urlpatterns = [
@@ -52,6 +54,20 @@ urlpatterns = [
     path("studies/<str:uid>/release.zip", release.study_release, name="study_release"),
     path("studies/<str:uid>/report/", report.study_report, name="study_report"),
     path("studies/<str:uid>/power/", report.study_power, name="study_power"),
+    path("studies/<str:uid>/people/", study_people.study_people, name="study_people"),
+    path("studies/<str:uid>/people.csv", study_people.study_people_csv, name="study_people_csv"),
+    path(
+        "studies/<str:uid>/people/<str:participant>/withdraw/",
+        study_people.participant_off,
+        name="participant_withdraw",
+    ),
+    path("studies/<str:uid>/unblind/", study_people.study_open_flags, name="study_unblind"),
+    path("studies/<str:uid>/invitations/", invitations.invitations, name="invitations"),
+    path("studies/<str:uid>/invitations.csv", invitations.invitations_csv, name="invitations_csv"),
+    path(
+        "studies/<str:uid>/invitations/<str:invitation>/revoke/", invitations.invitation_off, name="invitation_revoke"
+    ),
+    path("studies/<str:uid>/specials/", invitations.specials, name="study_specials"),
     path("studies/<str:uid>/rules/", runs.rules_run, name="study_rules"),
     path("runs/", runs.runs, name="runs"),
     path("runs/<str:uid>/", runs.run, name="run"),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
+from eqstudio.benchmarks import Benchmark
 from evaluation.domain.protocol import Protocol
 
 BLOCKS: dict[str, Any] = {
@@ -92,7 +94,7 @@ CHOICES: dict[str, dict[str, Any]] = {
     "recruitment.demographics": {
         "age_band": gettext_lazy("age band"),
         "gender": gettext_lazy("gender"),
-        "first_language": gettext_lazy("first language"),
+        "native_language": gettext_lazy("first language"),
         "education": gettext_lazy("education"),
         "hearing": gettext_lazy("hearing"),
         "expertise": gettext_lazy("expertise"),
@@ -110,6 +112,17 @@ CHOICES: dict[str, dict[str, Any]] = {
         "experts": gettext_lazy("experts only"),
     },
 }
+
+UNSET: dict[str, Any] = {
+    "design.tasks": gettext_lazy("those the benchmark asks by itself"),
+    "sampling.size": gettext_lazy("all of them"),
+    "execution.per_sitting": gettext_lazy("all of them"),
+    "execution.break_after": gettext_lazy("no break is offered; people may stop and come back"),
+    "execution.max_minutes": gettext_lazy("no limit"),
+    "execution.instructions": gettext_lazy("the benchmark's own"),
+    "analysis.exclusions": gettext_lazy("nobody by a rule"),
+}
+"""What it means that nothing is set, where it means something. Everywhere else it is not reported."""
 
 EXCLUSIONS: dict[str, Any] = {
     "attention_failed": gettext_lazy("misses attention items (share of them, from)"),
@@ -129,14 +142,16 @@ def choices_of(field: str) -> list[tuple[str, Any]]:
     return list(CHOICES[field].items())
 
 
-def protocol_told(protocol: Protocol) -> list[tuple[str, Any, list[tuple[str, Any, str]]]]:
+def protocol_told(
+    protocol: Protocol, names: Mapping[str, Mapping[str, Any]] | None = None
+) -> list[tuple[str, Any, list[tuple[str, Any, str]]]]:
     """The protocol to be read: for each block its name and words, and its fields as (dotted name, label, value in words). A field
-    without a value has empty words.
+    of which nothing is known has empty words. ``names``: what a benchmark calls the values of some fields.
     """
     content = protocol.model_dump(mode="json")
     blocks: dict[str, list[tuple[str, Any, str]]] = {name: [] for name in BLOCKS}
     for field, label in FIELDS.items():
-        blocks[field.partition(".")[0]].append((field, label, value_words(field, value_at(content, field))))
+        blocks[field.partition(".")[0]].append((field, label, value_words(field, value_at(content, field), names)))
     return [(name, BLOCKS[name], rows) for name, rows in blocks.items()]
 
 
@@ -148,15 +163,15 @@ def value_at(content: dict[str, Any], field: str) -> Any:
     return value
 
 
-def value_words(field: str, value: Any) -> str:
-    """A value as a reader would say it; empty where nothing is set."""
+def value_words(field: str, value: Any, names: Mapping[str, Mapping[str, Any]] | None = None) -> str:
+    """A value as a reader would say it; empty where nothing is known."""
     if value in (None, "", [], {}):
-        return ""
+        return str(UNSET.get(field, ""))
     if isinstance(value, bool):
         return _("yes") if value else _("no")
     if field in {"execution.gate_share", "analysis.smallest_difference"}:
         return _("%(points)g %%") % {"points": round(100 * value, 4)}
-    known = CHOICES.get(field, {})
+    known = CHOICES.get(field) or (names or {}).get(field) or {}
     if isinstance(value, list):
         return _list_words(value, known)
     if isinstance(value, dict):
@@ -164,7 +179,7 @@ def value_words(field: str, value: Any) -> str:
     return str(known.get(value, value))
 
 
-def _list_words(values: list[Any], known: dict[str, Any]) -> str:
+def _list_words(values: list[Any], known: Mapping[str, Any]) -> str:
     """Several of a choice in one line; texts and rules one a line."""
     if known:
         return ", ".join(str(known.get(one, one)) for one in values)
@@ -174,6 +189,15 @@ def _list_words(values: list[Any], known: dict[str, Any]) -> str:
 def _exclusion(one: dict[str, Any]) -> str:
     name = str(EXCLUSIONS[one["rule"]])
     return name if one["threshold"] is None else f"{name}: {one['threshold']:g}"
+
+
+def benchmark_names(benchmark: Benchmark) -> dict[str, dict[str, Any]]:
+    """What a benchmark calls its figures and tasks, in the language of the page."""
+    language = "zh" if (get_language() or "en").startswith("zh") else "en"
+    return {
+        "analysis.primary_metric": {metric.name: metric.label[language] for metric in benchmark.metrics},
+        "design.tasks": {name: text[language] for name, text in benchmark.tasks.items()},
+    }
 
 
 def field_label(field: str) -> str:

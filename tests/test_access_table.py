@@ -12,8 +12,10 @@ from django.utils import timezone
 
 from annotation.models import Export, Flag, Freeze, Release, Round, SplitAudit, Webhook
 from annotation.services.headphones import check_token, sound_addresses
-from evaluation.models import Arena
+from evaluation.models import Arena, Participant, Study
 from evaluation.services import sitting_open, study_create, trial_next
+from evaluation.services.invitations import invitation_token, invitations_create
+from evaluation.services.joining import person_join
 from generation.media import clip_url
 from generation.models import Clip, Upload
 from tests.annotation.factories import example_of, lease, round_with, split_of, submit
@@ -221,9 +223,26 @@ TABLE = {
     "run_stop": post(CURATE, "run"),
     "run_resume": post(CURATE, "run"),
     "sit_start": post(EXAM, "study"),
+    "sit_code": get(OPEN),
+    "sit_join": get(OPEN, "invitation_token"),
     "sit": get(OWN, "sitting"),
+    "sit_eligible": post(OWN, "sitting"),
+    "sit_consent": post(OWN, "sitting"),
+    "sit_no_ai": post(OWN, "sitting"),
+    "sit_headphones": post(OWN, "sitting"),
     "sit_begin": post(OWN, "sitting"),
     "sit_answer": post(OWN, "sitting"),
+    "sit_go_on": post(OWN, "sitting"),
+    "sit_details": post(OWN, "sitting"),
+    "sit_withdraw": get(OWN, "sitting"),
+    "study_people": get(CURATE, "study"),
+    "study_people_csv": get(CURATE, "study"),
+    "participant_withdraw": post({**CURATE, "researcher": 403}, "study", "person_of_study"),
+    "study_unblind": post(CURATE, "study"),
+    "invitations": get(CURATE, "study"),
+    "invitations_csv": get(CURATE, "study"),
+    "invitation_revoke": post(CURATE, "study", "invitation"),
+    "study_specials": get(CURATE, "study"),
 }
 SIGN_IN_PREFIXES = ("account_", "socialaccount_", "mfa_")
 """django-allauth's own pages: about the visitor's own account only, and tested there."""
@@ -265,6 +284,7 @@ def ids(visitors):
     split = split_of()
     study = study_create(name="exam", split=split)
     sitting = sitting_open(study=study, user=mine)
+    invitation = invitations_create(study=study)[0]
     trial_next(sitting=sitting)
     batch = batch_of()
     return {
@@ -298,6 +318,9 @@ def ids(visitors):
         "exam_item": study.split.items.first().dialogue.uid,
         "run": sitting_open(study=study, respondent=model_respondent(study)).uid,
         "sitting": sitting.uid,
+        "person_of_study": Participant.objects.get().uid,
+        "invitation": invitation.uid,
+        "invitation_token": invitation_token(invitation),
         "arena": Arena.objects.create(study=study, name="reasons", per_panel=2, wanted=1).uid,
         "arena_figure": "mean",
         "arena_table": "standings",
@@ -349,6 +372,33 @@ def test_each_visitor_reads_what_the_table_says(clients, ids):
 @pytest.mark.parametrize("name", [name for name, row in TABLE.items() if row.method == "post"])
 def test_each_visitor_changes_what_the_table_says(name, clients, ids):
     assert told(name, clients, ids) == TABLE[name].expected
+
+
+GUESTS = {name for name in TABLE if name.startswith("sit_")} - {"sit_start"} | {"sit", "media", "headphone_sound"}
+"""What somebody with a link and no account may open; of these only what is their own."""
+
+
+def test_a_guest_sees_their_own_sitting_and_nothing_else(ids):
+    joined = person_join(
+        invitation=invitations_create(study=Study.objects.get())[0],
+        user=None,
+        crowd={},
+        language="en",
+        now=timezone.now(),
+    )
+    client = Client()
+    client.force_login(joined.user)
+
+    open_, shut = set(), set()
+    for name, row in TABLE.items():
+        mine = {**ids, "sitting": joined.sitting.uid}
+        address = reverse(name, args=[mine[key] for key in row.ids])
+        found = outcome(getattr(client, row.method)(address))
+        (open_ if found == IN else shut).add(name)
+
+    everybodys = {name for name, row in TABLE.items() if row.expected == OPEN}
+    assert open_ == {name for name in GUESTS if name not in {"media", "headphone_sound"}} | everybodys
+    assert shut == set(TABLE) - open_
 
 
 def test_an_id_that_is_none_is_not_found(clients):

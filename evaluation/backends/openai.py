@@ -35,7 +35,7 @@ class OpenAIBackend(Backend):
         )
 
     def parameters(self) -> dict[str, Any]:
-        return {"base_url": settings.EXAM_BASE_URL, "temperature": 0, "form": FORM["en"]}
+        return {"base_url": settings.EXAM_BASE_URL, "temperature": 0, "form": FORM["en"], **self.evaluator.parameters()}
 
     def check(self) -> None:
         if settings.EXAM_KEY_ENV:

@@ -20,8 +20,9 @@ from evaluation.selectors.lists import (
     studies_listed,
     with_sittings,
 )
-from evaluation.selectors.marks import IMPORTED, counted, counting, in_the_middle, marks_of
-from evaluation.selectors.named import study_named
+from evaluation.selectors.marks import IMPORTED, counted, counting, in_the_middle, marks_of, withdrawn_answers
+from evaluation.selectors.named import hears_everywhere, study_named
+from evaluation.selectors.planned import planned_of
 from evaluation.selectors.plans import order_of
 from evaluation.selectors.progress import (
     Progress,
@@ -33,10 +34,12 @@ from evaluation.selectors.progress import (
 from evaluation.selectors.protocols import answers_counted, protocol_latest, protocol_of
 from evaluation.selectors.sampled import (
     Sample,
+    item_set_of,
     items_counted,
     items_of,
     sample_of,
     sample_stored,
+    sample_told,
     studies_in_pilot,
     weights_of,
 )
@@ -56,20 +59,24 @@ __all__ = [
     "excluded_of",
     "failures_by_cause",
     "findings_of",
+    "hears_everywhere",
     "imports_listed",
     "in_the_middle",
     "item_facts",
+    "item_set_of",
     "items_counted",
     "items_of",
     "marks_of",
     "order_of",
     "outcome_counts",
+    "planned_of",
     "protocol_latest",
     "protocol_of",
     "run_for",
     "runs_listed",
     "sample_of",
     "sample_stored",
+    "sample_told",
     "sitting_for",
     "sitting_progress",
     "sittings_progress",
@@ -86,4 +93,5 @@ __all__ = [
     "unblinded",
     "weights_of",
     "with_sittings",
+    "withdrawn_answers",
 ]

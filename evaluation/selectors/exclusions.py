@@ -120,7 +120,8 @@ def _given(answer: Response, sounds: Mapping[str, float], share: float) -> Given
     read = score if score is not None and score.outcome == Outcome.ANSWERED else None
     value = read.value if read else ""
     option = next((one for one in trial.options if one.letter == value), None)
-    clips = [part.variant for part in (*trial.context, *trial.options) if part.variant]
+    clips = [part.variant for part in trial.context if part.variant]
+    clips += [part.variant for part in trial.options if part.variant]
     return Given(
         item=answer.trial.dialogue_id,
         key=trial.key,

@@ -74,8 +74,8 @@ def marks_of(
 ) -> Iterator[Mark]:
     """The score that counts of every answer: the verdict a file brought (unless ``own_reading``), else the latest reading.
 
-    Only answers that count (``without`` as in ``counting``), of ``respondents`` where these are named; the item that an open
-    sitting is in the middle of is left out. Constant in memory.
+    Only answers that count (``without`` as in ``counting``); the item that an open sitting is in the middle of is left out.
+    ``respondents`` (primary keys) narrows it to some. Constant in memory.
     """
     unfinished = in_the_middle(study)
     found = ScoreRecord.objects.filter(counting(study, "response__trial__", without=without))

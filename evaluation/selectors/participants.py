@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from statistics import median
 
@@ -101,7 +101,7 @@ class PersonLine:
 
 def people_of(study: Study) -> QuerySet[Participant]:
     return study.participants.select_related("respondent__user", "invitation").prefetch_related(
-        "completion_codes", "consents", "respondent__sittings"
+        "completion_codes", "consents", "respondent__sittings", "details"
     )
 
 
@@ -162,10 +162,15 @@ def _line(
 FUNNEL = (Stage.ELIGIBILITY, Stage.CONSENT, Stage.NO_AI, Stage.HEADPHONES, Stage.INSTRUCTIONS)
 
 
-def funnel_of(*, study: Study, lines: Iterable[PersonLine], asked: Iterable[Stage]) -> list[tuple[str, int]]:
-    """How many people came how far: joined, past each page, began to answer, finished, and are in the figures."""
+def funnel_of(
+    *, lines: Iterable[PersonLine], asked: Iterable[Stage], out: Collection[int] = ()
+) -> list[tuple[str, int]]:
+    """How many people came how far: joined, past each page, began to answer, finished, and are in the figures.
+
+    ``out`` are the respondents whom a declared rule leaves out.
+    """
     rows = list(lines)
-    past = {
+    past: dict[Stage, Callable[[PersonLine], bool]] = {
         Stage.ELIGIBILITY: lambda line: line.participant.eligible is True,
         Stage.CONSENT: lambda line: any(row.agreed for row in line.participant.consents.all()),
         Stage.NO_AI: lambda line: line.participant.no_ai_at is not None,
@@ -176,8 +181,9 @@ def funnel_of(*, study: Study, lines: Iterable[PersonLine], asked: Iterable[Stag
     steps += [(stage.value, sum(past[stage](line) for line in rows)) for stage in FUNNEL if stage in set(asked)]
     finished = sum(bool(line.sitting) and line.sitting.state == Sitting.State.FINISHED for line in rows)  # type: ignore[union-attr]
     steps += [("answered", sum(line.answers > 0 for line in rows)), ("finished", finished)]
-    counting = sum(line.answers > 0 and line.participant.withdrawn_at is None for line in rows)
-    return [*steps, ("not_withdrawn", counting)] if study.pk else steps
+    staying = [line for line in rows if line.answers > 0 and line.participant.withdrawn_at is None]
+    counted = sum(line.participant.respondent_id not in out for line in staying)
+    return [*steps, ("not_withdrawn", len(staying)), ("counted", counted)]
 
 
 def hourly_pay(*, lines: Iterable[PersonLine], pay: float | None) -> float | None:

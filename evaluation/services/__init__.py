@@ -4,6 +4,7 @@ from evaluation.services.checklist import checklist_build
 from evaluation.services.comparisons import comparison_build, item_difficulty, items_apart
 from evaluation.services.imports import answers_withdraw, responses_import, responses_preview
 from evaluation.services.norming import norm_freeze
+from evaluation.services.planning import likeness_observed
 from evaluation.services.protocols import protocol_lock, protocol_save
 from evaluation.services.registration import registration_build
 from evaluation.services.release import release_build
@@ -21,6 +22,7 @@ __all__ = [
     "error_tag_set",
     "item_difficulty",
     "items_apart",
+    "likeness_observed",
     "norm_freeze",
     "protocol_lock",
     "protocol_save",

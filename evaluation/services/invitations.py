@@ -128,3 +128,4 @@ def invitation_use(*, invitation: Invitation, now: datetime) -> None:
             invitation_refusal(invitation=invitation, now=now)
             or _("This invitation has been used by as many people as it was for.")
         )
+    invitation.refresh_from_db(fields=["uses"])

@@ -11,12 +11,13 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from eqstudio.benchmarks import benchmark_get
 from eqstudio.models import Event
 from evaluation.domain.protocol import Protocol, protocol_hash
 from evaluation.models import ProtocolVersion, Study
 from evaluation.selectors import protocol_latest, protocol_of, sample_of
 from evaluation.services.provenance import git_revision
-from evaluation.words_protocol import protocol_told
+from evaluation.words_protocol import benchmark_names, protocol_told
 
 RECOMPUTE = (
     "python3 -c \"import hashlib, json, sys; r = json.load(open(sys.argv[1], encoding='utf-8'))['registration']; "
@@ -84,7 +85,9 @@ def registration_markdown(*, study: Study, document: dict[str, Any]) -> str:
             (_("Code revision"), f"`{told['code_revision']}`"),
         )
     ]
-    for _name, title, rows in protocol_told(Protocol.model_validate(told["protocol"])):
+    for _name, title, rows in protocol_told(
+        Protocol.model_validate(told["protocol"]), benchmark_names(benchmark_get(study.benchmark))
+    ):
         lines += ["", f"## {title}", ""]
         lines += [f"- **{label}**: {words or _('not reported')}" for _field, label, words in rows]
     lines += ["", f"## {_('Instructions, as people read them and models are given them')}", ""]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import socket
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from django.conf import settings
@@ -21,7 +21,10 @@ from eqstudio.events import event_record
 from eqstudio.models import User
 from evaluation.backends import Answer, Backend, ClipAudio, backends, evaluators
 from evaluation.backends.base import Clips, Exam, variants_in
+from evaluation.backends.speaking import reply_kept
 from evaluation.models import Respondent, Response, Sitting, Study, TrialRecord
+from evaluation.selectors.elsewhere import swaps_of
+from evaluation.services.asked import instructions_for
 from evaluation.services.provenance import git_revision, run_spec_ensure
 from evaluation.services.responses import response_record
 from evaluation.services.sittings import sitting_open, sitting_resume, trial_next
@@ -122,6 +125,7 @@ def sitting_advance(*, sitting_id: int, clock: Callable[[], datetime] = timezone
         return _unclaimed(sitting_id)
     sitting = Sitting.objects.select_related("respondent__study__split", "respondent__run_spec").get(pk=sitting_id)
     answered, began = 0, time.monotonic()
+    backend = None
     try:
         backend = _backend_of(sitting)
         while answered < STEP_TRIALS and time.monotonic() - began < STEP_SECONDS:
@@ -137,6 +141,9 @@ def sitting_advance(*, sitting_id: int, clock: Callable[[], datetime] = timezone
     except StudioError as error:
         _stop(sitting, error.message)
         return Step("stopped", answered)
+    finally:
+        if backend is not None:
+            backend.close()
     Sitting.objects.filter(pk=sitting.pk, lease_holder=holder).update(lease_until=None, lease_holder="")
     return Step("more", answered, clock())
 
@@ -145,7 +152,7 @@ def _ask(sitting: Sitting, backend: Backend, trial: TrialRecord, now: datetime) 
     """Put one question. None when it was answered (or failed for good), else what to wait for."""
     shown = Trial.from_dict(trial.shown)
     try:
-        answer = backend.answer(shown, _clips(shown))
+        answer = backend.answer(shown, _clips(shown, _elsewhere(backend, trial)))
     except Refused as refusal:
         answer = Answer(raw="", failure="refused", error=refusal.message)
     except ProviderError as error:
@@ -158,7 +165,12 @@ def _ask(sitting: Sitting, backend: Backend, trial: TrialRecord, now: datetime) 
         raw=answer.raw,
         failure=answer.failure,
         error=answer.error,
-        paradata={**answer.paradata, "git_revision": git_revision(), "attempts": sitting.attempts + 1},
+        paradata={
+            **answer.paradata,
+            **reply_kept(answer.sound),
+            "git_revision": git_revision(),
+            "attempts": sitting.attempts + 1,
+        },
     )
     if sitting.attempts:
         Sitting.objects.filter(pk=sitting.pk).update(attempts=0)
@@ -243,7 +255,12 @@ def _backend(study: Study, alias: str, evaluator: str, *, seed: int) -> Backend:
     kind = backends.get(alias)
     if settings.PRODUCTION and kind.is_fake:
         raise InvalidInput(_("%(alias)s is a fake: it is refused in production.") % {"alias": alias}, field="backend")
-    return kind(Exam(instructions=study.instructions, seed=seed), evaluators.get(evaluator)())
+    asks = evaluators.get(evaluator)()
+    if settings.PRODUCTION and asks.is_fake:
+        raise InvalidInput(
+            _("%(alias)s is a fake: it is refused in production.") % {"alias": evaluator}, field="evaluator"
+        )
+    return kind(Exam(instructions=instructions_for(study, asks), seed=seed), asks)
 
 
 def _backend_of(sitting: Sitting) -> Backend:
@@ -262,26 +279,37 @@ def _backend_of(sitting: Sitting) -> Backend:
     return backend
 
 
-def _clips(trial: Trial) -> Clips:
+def _elsewhere(backend: Backend, trial: TrialRecord) -> dict[str, Variant]:
+    """Sounds of other items by variant, for an evaluator that plays those."""
+    if not backend.evaluator.elsewhere:
+        return {}
+    return swaps_of(study=trial.sitting.respondent.study, dialogue=trial.dialogue)
+
+
+def _clips(trial: Trial, elsewhere: Mapping[str, Variant]) -> Clips:
     variants = variants_by_uid(uids=variants_in(trial))
 
     def clip(uid: str) -> ClipAudio:
-        variant = variants[uid]
-        audio = variant.clip
-        if audio is None:
-            raise InvalidInput(f"A clip of the question {trial.key} is missing.")
-        served = clip_served(clip=audio)
-        return ClipAudio(
-            variant=uid,
-            text=variant.text,
-            media_type=served.media_type,
-            duration=audio.duration,
-            loudness=audio.loudness,
-            pitch=audio.pitch,
-            read=lambda: _sound(variant, served.sha256),
-        )
+        other = elsewhere.get(uid)
+        return replace(_clip(variants[uid], trial), other=None if other is None else lambda: _clip(other, trial))
 
     return clip
+
+
+def _clip(variant: Variant, trial: Trial) -> ClipAudio:
+    audio = variant.clip
+    if audio is None:
+        raise InvalidInput(f"A clip of the question {trial.key} is missing.")
+    served = clip_served(clip=audio)
+    return ClipAudio(
+        variant=variant.uid,
+        text=variant.text,
+        media_type=served.media_type,
+        duration=audio.duration,
+        loudness=audio.loudness,
+        pitch=audio.pitch,
+        read=lambda: _sound(variant, served.sha256),
+    )
 
 
 def _sound(variant: Variant, sha256: str) -> bytes:

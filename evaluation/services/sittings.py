@@ -16,6 +16,7 @@ from evaluation.models import Part, Respondent, Sitting, Study, TrialRecord
 from evaluation.models.imports import RUNS
 from evaluation.selectors import order_of, protocol_of
 from evaluation.selectors.plans import plan_missing
+from evaluation.services.asked import design_for, evaluator_of
 from evaluation.services.participants import participant_ensure, participant_return
 from evaluation.services.plans import plan_make, time_is_up
 from evaluation.services.sampling import sample_ensure
@@ -89,7 +90,11 @@ def key_access_mark(*, sitting: Sitting, user: User) -> bool:
 
 
 def _order_name(respondent: Respondent) -> str:
-    """Everybody has an order of their own, but all answers from files share one."""
+    """Everybody has an order of their own, but all answers from files share one, and so do all runs of one model: what it
+    answers with its sound, without and with another can then be held against each other question by question.
+    """
+    if respondent.run_spec is not None:
+        return f"{respondent.run_spec.content['backend']}/{respondent.run_spec.content['model']}"
     return "imported" if respondent.kind == Respondent.Kind.IMPORTED else respondent.uid
 
 
@@ -130,15 +135,21 @@ def trial_of(*, sitting: Sitting, dialogue: Dialogue, part: Part = Part.ITEM) ->
 def trial_build(
     *, sitting: Sitting, dialogue: Dialogue, answered: list[Answered], part: Part = Part.ITEM
 ) -> Trial | None:
-    """Ask the benchmark. A second run of a model, and a repetition, shows the options in the opposite order."""
+    """Ask the benchmark, in the variant of the protocol and as the evaluator of a model asks it.
+
+    A second run of a model, and a repetition, shows the options in the opposite order.
+    """
     respondent = sitting.respondent
     rng = trial_rng(seed=sitting.order_seed, dialogue=dialogue.uid)
     benchmark = benchmark_get(respondent.study.benchmark)
-    trial = benchmark.next_trial(item_view(dialogue=dialogue), answered, rng)
+    evaluator = evaluator_of(respondent)
+    design = design_for(respondent.study, evaluator, dialogue)
+    trial = benchmark.next_trial(item_view(dialogue=dialogue), answered, rng, design)
     if trial is None:
         return None
-    second = part == Part.REPEAT or (respondent.kind != Respondent.Kind.PERSON and sitting.run % 2 == 1)
-    return trial_mirror(trial) if second else trial
+    if part == Part.REPEAT or (respondent.kind != Respondent.Kind.PERSON and sitting.run % 2 == 1):
+        trial = trial_mirror(trial)
+    return trial if evaluator is None else evaluator.trial(trial)
 
 
 def trial_store(*, sitting: Sitting, dialogue: Dialogue, trial: Trial, part: Part = Part.ITEM) -> TrialRecord:

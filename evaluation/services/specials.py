@@ -44,19 +44,18 @@ def specials_set(*, study: Study, purpose: Part, codes: Iterable[str], actor: Us
 def _refusal(study: Study, one: Dialogue | None, own: dict[int, str], twins: set[str], taken: set[int]) -> str:
     if one is None:
         return _("there is no such dialogue.")
-    if one.benchmark != study.benchmark:
-        return _("it belongs to another benchmark.")
-    if one.language not in set(own.values()):
-        return _("no item of this study is in its language.")
-    if one.pk in own:
-        return _("it is one of the study's own items.")
-    if set(twin_keys(dialogues=[one.pk]).values()) & twins:
-        return _("it tells the story of one of the study's own items.")
-    if one.pk in taken:
-        return _("it is chosen for the other purpose already.")
-    if not one.turns.filter(variants__clip__isnull=False).exists():
-        return _("it has no sound.")
-    return ""
+    refusals = (
+        (one.benchmark != study.benchmark, _("it belongs to another benchmark.")),
+        (one.language not in set(own.values()), _("no item of this study is in its language.")),
+        (one.pk in own, _("it is one of the study's own items.")),
+        (
+            bool(set(twin_keys(dialogues=[one.pk]).values()) & twins),
+            _("it tells the story of one of the study's own items."),
+        ),
+        (one.pk in taken, _("it is chosen for the other purpose already.")),
+        (not one.turns.filter(variants__clip__isnull=False).exists(), _("it has no sound.")),
+    )
+    return next((sentence for refused, sentence in refusals if refused), "")
 
 
 def specials_offered(*, study: Study, purpose: Part) -> Sequence[Dialogue]:

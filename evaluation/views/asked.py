@@ -23,6 +23,7 @@ from evaluation.services.comparison_rows import PEOPLE, grades_of_row
 from evaluation.services.comparisons import BY, Asked, board_build, headline_of, items_asked
 from evaluation.services.norming import COHORT
 from evaluation.words import SYSTEMS, metric_label
+from generation.models import Dialogue
 
 CACHE_SECONDS = 3600
 LONGEST = 80
@@ -65,9 +66,10 @@ class Seen:
             return []
         facts = item_facts(study=self.study, benchmark=self.benchmark)
         apart = item_difficulty(study=self.study, respondent=self.chosen["uid"], filters=self.filters)
+        uids = dict(Dialogue.objects.filter(pk__in=[one.dialogue for one in apart]).values_list("pk", "uid"))
         return [
             {
-                "item": one.dialogue,
+                "item": uids[one.dialogue],
                 "category": facts[one.dialogue].category,
                 "people": one.people,
                 "model": one.respondent,

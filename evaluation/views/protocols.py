@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from eqstudio.benchmarks import benchmark_get
 from eqstudio.errors import NotFound, StudioError
 from evaluation.domain.protocol import Protocol, protocol_diff
 from evaluation.forms_protocol import ProtocolForm
@@ -16,7 +17,8 @@ from evaluation.models import ProtocolVersion, Study
 from evaluation.selectors import answers_counted, protocol_of, sample_of, study_to_curate_for
 from evaluation.services import protocol_lock, protocol_save, registration_build
 from evaluation.services.registration import RECOMPUTE, registration_json, registration_markdown
-from evaluation.words_protocol import field_label, protocol_told, value_words
+from evaluation.views.asked import group_label
+from evaluation.words_protocol import CHOICES, benchmark_names, field_label, protocol_told, value_words
 from generation.views.guards import curating, person
 
 FORMS = {"json": "application/json", "md": "text/markdown; charset=utf-8"}
@@ -32,13 +34,17 @@ def study_protocol(request: HttpRequest, uid: str) -> HttpResponse:
     shown = _version(versions, request.GET.get("version"))
     protocol = Protocol.model_validate(shown.content) if shown else protocol_of(study)
     document = registration_build(study=study)
+    names = benchmark_names(benchmark_get(study.benchmark))
+    sample = sample_of(study=study, sampling=protocol.sampling)
     context = {
         "study": study,
         "versions": versions,
         "shown": shown,
         "latest": versions[0] if versions else None,
-        "blocks": protocol_told(protocol),
-        "sample": sample_of(study=study, sampling=protocol.sampling),
+        "blocks": protocol_told(protocol, names),
+        "sample": sample,
+        "strata": [(_stratum(study, protocol.sampling.by, one.name), one) for one in sample.strata],
+        "missing": [_stratum(study, protocol.sampling.by, name) for name in sample.missing],
         "answered": answers_counted(study),
         "pilot": protocol.execution.pilot,
         "hash": document["hash"],
@@ -96,8 +102,9 @@ def protocol_changes(request: HttpRequest, uid: str) -> HttpResponse:
     new = _version(versions, request.GET.get("to"))
     older = [one for one in versions if new and one.number < new.number]
     old = next((one for one in older if str(one.number) == request.GET.get("from")), older[0] if older else None)
+    names = benchmark_names(benchmark_get(study.benchmark))
     rows = [
-        (field_label(field), value_words(field, was), value_words(field, now))
+        (field_label(field), value_words(field, was, names), value_words(field, now, names))
         for field, was, now in (protocol_diff(old.content, new.content) if old and new else [])
     ]
     context = {"study": study, "versions": versions, "old": old, "new": new, "rows": rows}
@@ -131,6 +138,13 @@ def protocol_file(request: HttpRequest, uid: str, form: str) -> HttpResponse:
     response = HttpResponse(text, content_type=FORMS[form])
     response["Content-Disposition"] = f'attachment; filename="{study.name}-registration.{form}"'
     return response
+
+
+def _stratum(study: Study, by: str, name: str) -> str:
+    """What a reader calls a stratum."""
+    if by == "language":
+        return str(CHOICES["recruitment.languages"].get(name, name))
+    return group_label(benchmark_get(study.benchmark), by, name)
 
 
 def _version(versions: list[ProtocolVersion], number: str | None) -> ProtocolVersion | None:

@@ -32,7 +32,7 @@ def filled(client, study):
     sent = {}
     for name in form.fields:
         value = form[name].value()
-        if value not in (None, False, ""):
+        if value is not None and value is not False and value != "":
             sent[name] = "on" if value is True else value
     return sent
 

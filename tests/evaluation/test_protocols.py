@@ -6,7 +6,7 @@ from eqstudio.errors import Conflict, InvalidInput
 from eqstudio.models import Event
 from evaluation.domain.protocol import Protocol, ProtocolError, protocol_diff, protocol_hash, protocol_read
 from evaluation.selectors import marks_of, protocol_of
-from evaluation.services import comparison_build, protocol_lock, protocol_save, sitting_cancel, sitting_open
+from evaluation.services import comparison_build, protocol_lock, protocol_save, sitting_cancel, sitting_open, study_run
 from tests.eqstudio.factories import annotator, researcher
 from tests.evaluation.factories import model_respondent, sit_through, speecheq_study
 
@@ -154,3 +154,21 @@ def test_a_difference_is_told_field_by_field():
     other = Protocol.model_validate({"sampling": {"plan": "random", "size": 4}}).model_dump(mode="json")
     assert protocol_diff(one, other) == [("sampling.plan", "full", "random"), ("sampling.size", None, 4)]
     assert protocol_diff(one, one) == []
+
+
+def test_questions_are_asked_as_the_design_says_to_people_and_models():
+    study = speecheq_study(items=1)
+    protocol_save(study=study, content={"design": {"history": "none", "order": "answer_first"}})
+    for sitting in (sit_through(study, user=annotator()), sit_through(study, respondent=model_respondent(study))):
+        shown = list(sitting.trials.order_by("pk").values_list("shown", flat=True))
+        assert [(one["context"], one["order"]) for one in shown] == [([], "answer_first")] * 2
+
+
+def test_the_design_is_part_of_what_a_run_is():
+    hashes = set()
+    for order in ("answer_first", "rationale_first"):
+        study = speecheq_study(items=1, name="twice")
+        protocol_save(study=study, content={"design": {"order": order}})
+        hashes.add(study_run(study=study, backend="first", runs=1).run_spec.hash)
+        study.delete()
+    assert len(hashes) == 2
