@@ -12,7 +12,7 @@ from evaluation.domain.demographics import answers_read
 from evaluation.domain.exclusions import RULES, Given, Sat, finding
 from evaluation.domain.flow import Stage, Walked, stage_next, stages_of
 from evaluation.domain.plan import items_choose, plan_build
-from evaluation.domain.protocol import Consent, ExclusionRule, Execution, Protocol, Recruitment
+from evaluation.domain.protocol import Consent, Execution, ExclusionRule, Protocol, Recruitment
 
 FULL = Protocol(
     recruitment=Recruitment(eligibility="adults", demographics=("age_band",), consent=Consent(text={"en": "Agree?"})),
