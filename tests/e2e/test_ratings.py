@@ -134,7 +134,7 @@ def test_a_reply_is_judged_by_keyboard_alone(page, sign_in, replies):
 
 
 @pytest.mark.parametrize(("width", "locale"), [(360, "en-US"), (1440, "en-US"), (360, "zh-CN"), (1440, "zh-CN")])
-def test_pages_fit_and_are_clean(new_page, sign_in, axe_check, arena, replies, tmp_path, width, locale):
+def test_pages_fit_and_are_clean(*, new_page, sign_in, axe_check, arena, replies, tmp_path, width, locale):
     study = imported(tmp_path)
     rated(arena)
     for number in range(2):
