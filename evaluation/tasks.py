@@ -7,8 +7,9 @@ from django.db.models import Q
 from django.utils import timezone
 
 from eqstudio.jobs import io_task
-from evaluation.models import Respondent, Sitting
+from evaluation.models import ReplyJudge, Respondent, Sitting
 from evaluation.services import sitting_advance
+from evaluation.services.judging import judge_advance
 
 SWEEP_AT_MOST = 200
 
@@ -34,3 +35,11 @@ def sittings_sweep() -> None:
     )
     for pk in list(due.order_by("pk").values_list("pk", flat=True)[:SWEEP_AT_MOST]):
         sitting_step.delay(pk)
+
+
+@io_task
+def replies_step(judge_id: int, *, again: bool = False) -> None:
+    """Let a judge model grade the next replies; more of them are the next step. ``again`` repeats what failed before."""
+    step = judge_advance(judge=ReplyJudge.objects.select_related("study__split").get(pk=judge_id), again=again)
+    if step.more:
+        transaction.on_commit(lambda: replies_step.delay(judge_id))
