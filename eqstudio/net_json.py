@@ -82,13 +82,6 @@ def json_post(endpoint: Endpoint, path: str, body: dict[str, Any], *, what: str)
     return _read(answer, content, what)
 
 
-def connections_close() -> None:
-    """Close the connections of this thread."""
-    for connection in _connections().values():
-        connection.close()
-    _connections().clear()
-
-
 class _NotReachedError(Exception):
     """No connection came about."""
 

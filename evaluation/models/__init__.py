@@ -2,6 +2,7 @@
 
 from evaluation.models.answers import Response, ScoreRecord, TrialRecord
 from evaluation.models.respondents import Respondent, RunSpec, Sitting
+from evaluation.models.runs import RunCall, RunItem, RunPlan, RunWorker, TrialRetake
 from evaluation.models.studies import FrozenNorm, ProtocolVersion, Study, StudyItem
 from evaluation.models.tags import ErrorTag
 
@@ -11,10 +12,15 @@ __all__ = [
     "ProtocolVersion",
     "Respondent",
     "Response",
+    "RunCall",
+    "RunItem",
+    "RunPlan",
     "RunSpec",
+    "RunWorker",
     "ScoreRecord",
     "Sitting",
     "Study",
     "StudyItem",
     "TrialRecord",
+    "TrialRetake",
 ]

@@ -9,6 +9,7 @@ from django.db import models
 from eqstudio.benchmarks.base import Outcome
 from eqstudio.ids import uid
 from eqstudio.models import AppendOnly
+from eqstudio.packed import PackedJSONField
 from evaluation.models.respondents import Sitting
 from generation.models import Dialogue
 
@@ -20,14 +21,15 @@ class TrialRecord(AppendOnly):
     sitting = models.ForeignKey(Sitting, on_delete=models.CASCADE, related_name="trials")
     dialogue = models.ForeignKey(Dialogue, on_delete=models.PROTECT, related_name="trials")
     key = models.CharField(max_length=60)
-    shown = models.JSONField()
+    take = models.PositiveSmallIntegerField(default=0, help_text="counts up when a failed question is asked anew")
+    shown = PackedJSONField()
     created = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         verbose_name = "trial"
         ordering: ClassVar = ["pk"]
         constraints: ClassVar = [
-            models.UniqueConstraint(fields=["sitting", "dialogue", "key"], name="trial_once_per_sitting")
+            models.UniqueConstraint(fields=["sitting", "dialogue", "key", "take"], name="trial_once_per_sitting")
         ]
 
     def __str__(self) -> str:

@@ -18,7 +18,7 @@ from evaluation.selectors.lists import (
     studies_listed,
     with_sittings,
 )
-from evaluation.selectors.marks import IMPORTED, marks_of
+from evaluation.selectors.marks import IMPORTED, items_unfinished, marks_of
 from evaluation.selectors.named import study_named
 from evaluation.selectors.progress import (
     Progress,
@@ -27,23 +27,37 @@ from evaluation.selectors.progress import (
     sitting_progress,
     sittings_progress,
 )
+from evaluation.selectors.runs import (
+    Pulse,
+    failed_calls_by_cause,
+    queue_of,
+    run_pulse,
+    sittings_due,
+    workers_of,
+)
 
 __all__ = [
     "IMPORTED",
     "ItemFacts",
     "Progress",
+    "Pulse",
     "answers_listed",
     "answers_to",
     "dialogue_order",
     "efforts_of",
+    "failed_calls_by_cause",
     "failures_by_cause",
     "item_facts",
+    "items_unfinished",
     "marks_of",
     "outcome_counts",
+    "queue_of",
     "run_for",
+    "run_pulse",
     "runs_listed",
     "sitting_for",
     "sitting_progress",
+    "sittings_due",
     "sittings_progress",
     "studies_listed",
     "studies_open_for",
@@ -54,4 +68,5 @@ __all__ = [
     "tags_on",
     "trial_for",
     "with_sittings",
+    "workers_of",
 ]

@@ -20,7 +20,7 @@ def efforts_of(*, study: Study, people: str) -> dict[str, Effort]:
 
     People's seconds are those they were active on the page; a model's are its latency. None where nothing is known. Two queries.
     """
-    answers = Response.objects.filter(trial__sitting__respondent__study=study, failure="").exclude(
+    answers = Response.objects.filter(trial__sitting__respondent__study=study, trial__retake=None, failure="").exclude(
         trial__sitting__state=Sitting.State.CANCELLED
     )
     measured = {name: Avg(_number(name)) for name in ("active_ms", "latency_ms", "tokens_in", "tokens_out", "cost")}

@@ -15,7 +15,7 @@ from generation.models import Dialogue
 def answers_to(*, study: Study, dialogue: Dialogue) -> QuerySet[Response]:
     """Every answer to this item, people first; with what was read from it."""
     return (
-        Response.objects.filter(trial__sitting__respondent__study=study, trial__dialogue=dialogue)
+        Response.objects.filter(trial__sitting__respondent__study=study, trial__dialogue=dialogue, trial__retake=None)
         .exclude(trial__sitting__state=Sitting.State.CANCELLED)
         .select_related("trial__sitting__respondent")
         .prefetch_related("scores")

@@ -45,7 +45,9 @@ def runs_listed() -> QuerySet[Sitting]:
     return (
         Sitting.objects.exclude(respondent__kind=Respondent.Kind.PERSON)
         .select_related("respondent__study__split", "respondent__run_spec")
-        .annotate(failures=Count("trials__responses", filter=~Q(trials__responses__failure="")))
+        .annotate(
+            failures=Count("trials__responses", filter=~Q(trials__responses__failure="") & Q(trials__retake=None))
+        )
         .order_by("-started", "-pk")
     )
 
@@ -53,7 +55,7 @@ def runs_listed() -> QuerySet[Sitting]:
 def failures_by_cause(*, sitting: Sitting) -> list[dict[str, object]]:
     """Answers that are none, by outcome and cause, most frequent first."""
     found = (
-        Response.objects.filter(trial__sitting=sitting)
+        Response.objects.filter(trial__sitting=sitting, trial__retake=None)
         .exclude(failure="")
         .order_by()
         .values("failure", "paradata__cause")
@@ -65,7 +67,7 @@ def failures_by_cause(*, sitting: Sitting) -> list[dict[str, object]]:
 
 def answers_listed(*, sitting: Sitting, outcome: str = "") -> QuerySet[Response]:
     """The raw answers of a sitting with what was read from them, in the order given."""
-    found = Response.objects.filter(trial__sitting=sitting)
+    found = Response.objects.filter(trial__sitting=sitting, trial__retake=None)
     if outcome:
         found = found.filter(scores__outcome=outcome).distinct()
     return found.select_related("trial__dialogue").prefetch_related("scores").order_by("pk")

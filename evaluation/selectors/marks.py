@@ -11,7 +11,7 @@ from django.db.models.functions import Substr
 
 from eqstudio.benchmarks.base import Score
 from evaluation.domain.metrics import Mark
-from evaluation.models import ScoreRecord, Sitting, Study, TrialRecord
+from evaluation.models import RunItem, ScoreRecord, Sitting, Study, TrialRecord
 
 IMPORTED = "imported"
 """Rule of a score that a result file brought along: it counts before any reading of our own."""
@@ -35,11 +35,12 @@ _FIELDS = (
 def marks_of(*, study: Study) -> Iterator[Mark]:
     """The score that counts of every answer: the verdict a file brought, else the latest reading.
 
-    Cancelled sittings are left out, and so is the item that an open sitting is in the middle of. Constant in memory.
+    Cancelled sittings are left out, and so are items that an open sitting is in the middle of, and answers to questions
+    that were asked anew. Constant in memory.
     """
-    unfinished = _in_the_middle(study)
+    unfinished = items_unfinished(study=study)
     rows = (
-        ScoreRecord.objects.filter(response__trial__sitting__respondent__study=study)
+        ScoreRecord.objects.filter(response__trial__sitting__respondent__study=study, response__trial__retake=None)
         .exclude(response__trial__sitting__state=Sitting.State.CANCELLED)
         .annotate(letter=Substr("value", 1, 2))
         .order_by("response_id", "pk")
@@ -53,12 +54,17 @@ def marks_of(*, study: Study) -> Iterator[Mark]:
             yield Mark(respondent, run, dialogue, key, outcome, Score(correct, number, gold), letter)
 
 
-def _in_the_middle(study: Study) -> set[tuple[int, int]]:
+def items_unfinished(*, study: Study) -> set[tuple[int, int]]:
+    """Sitting and dialogue of every item that is still being asked: those in a run's queue, and a person's latest."""
     latest = (
-        TrialRecord.objects.filter(sitting__respondent__study=study, sitting__state=Sitting.State.OPEN)
+        TrialRecord.objects.filter(
+            sitting__respondent__study=study, sitting__state=Sitting.State.OPEN, sitting__queued=0
+        )
         .order_by()
         .values("sitting")
         .annotate(last=Max("pk"))
         .values_list("last", flat=True)
     )
-    return set(TrialRecord.objects.filter(pk__in=list(latest)).values_list("sitting_id", "dialogue_id"))
+    found = set(TrialRecord.objects.filter(pk__in=list(latest)).values_list("sitting_id", "dialogue_id"))
+    queued = RunItem.objects.filter(sitting__respondent__study=study).order_by()
+    return found | set(queued.values_list("sitting_id", "dialogue_id"))

@@ -8,7 +8,7 @@ from random import Random
 
 from django.db.models import Count, Max, Min, Q
 
-from evaluation.models import Response, Sitting
+from evaluation.models import Response, RunItem, Sitting
 
 
 @dataclass(frozen=True)
@@ -35,11 +35,11 @@ def sitting_progress(*, sitting: Sitting) -> Progress:
 
 
 def sittings_progress(*, sittings: Iterable[Sitting]) -> Mapping[int, Progress]:
-    """The progress of many sittings of any studies in one query; the split's size is on the split."""
+    """The progress of many sittings of any studies in two queries; the split's size is on the split."""
     rows = list(sittings)
     counted = {
         row["trial__sitting"]: row
-        for row in Response.objects.filter(trial__sitting__in=[sitting.pk for sitting in rows])
+        for row in Response.objects.filter(trial__sitting__in=[sitting.pk for sitting in rows], trial__retake=None)
         .order_by()
         .values("trial__sitting")
         .annotate(
@@ -49,10 +49,12 @@ def sittings_progress(*, sittings: Iterable[Sitting]) -> Mapping[int, Progress]:
             last=Max("created"),
         )
     }
-    return {sitting.pk: _progress(sitting, counted.get(sitting.pk)) for sitting in rows}
+    queued = RunItem.objects.filter(sitting__in=[sitting.pk for sitting in rows]).order_by().values_list("sitting")
+    waiting = dict(queued.annotate(n=Count("pk")))
+    return {sitting.pk: _progress(sitting, counted.get(sitting.pk), waiting.get(sitting.pk, 0)) for sitting in rows}
 
 
-def _progress(sitting: Sitting, counts: Mapping[str, object] | None) -> Progress:
+def _progress(sitting: Sitting, counts: Mapping[str, object] | None, waiting: int) -> Progress:
     total = sitting.respondent.study.split.item_count
     total = total if sitting.limit is None else min(sitting.limit, total)
     if counts is None:
@@ -61,8 +63,9 @@ def _progress(sitting: Sitting, counts: Mapping[str, object] | None) -> Progress
     begun = int(counts["dialogues"])  # type: ignore[call-overload]
     answers = int(counts["answers"])  # type: ignore[call-overload]
     minutes = (counts["last"] - counts["first"]).total_seconds() / 60  # type: ignore[operator]
+    through = sitting.queued - waiting if sitting.queued else begun - 1
     return Progress(
-        done=begun if finished else max(0, begun - 1),
+        done=begun if finished else max(0, through),
         total=total,
         answers=answers,
         rate=(answers - 1) / minutes if minutes > 0 else None,
@@ -71,9 +74,14 @@ def _progress(sitting: Sitting, counts: Mapping[str, object] | None) -> Progress
 
 def outcome_counts(*, sitting: Sitting) -> dict[str, int]:
     """How many answers of this sitting came to which outcome, by their latest score."""
-    found = Response.objects.filter(trial__sitting=sitting).order_by().values("failure").annotate(n=Count("pk"))
+    found = (
+        Response.objects.filter(trial__sitting=sitting, trial__retake=None)
+        .order_by()
+        .values("failure")
+        .annotate(n=Count("pk"))
+    )
     failures = {row["failure"]: row["n"] for row in found if row["failure"]}
-    parsed = Response.objects.filter(trial__sitting=sitting, failure="").aggregate(
+    parsed = Response.objects.filter(trial__sitting=sitting, trial__retake=None, failure="").aggregate(
         all=Count("pk", distinct=True),
         answered=Count("pk", filter=Q(scores__outcome="answered"), distinct=True),
     )

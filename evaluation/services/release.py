@@ -17,7 +17,7 @@ from django.conf import settings
 from eqstudio.benchmarks import benchmark_get
 from eqstudio.benchmarks.base import Benchmark, Trial
 from evaluation.models import Response, Sitting, Study
-from evaluation.selectors import item_facts
+from evaluation.selectors import item_facts, items_unfinished
 from evaluation.services.comparisons import comparison_build
 from evaluation.services.scoring import score_that_counts
 
@@ -85,12 +85,9 @@ def _write(archive: zipfile.ZipFile, name: str, text: str) -> None:
 def _answers(study: Study, benchmark: Benchmark) -> Iterator[dict[str, Any]]:
     """One line an answer that the comparison counts."""
     facts = item_facts(split=study.split, benchmark=benchmark)
-    latest = {
-        sitting.pk: sitting.trials.order_by("pk").values_list("dialogue_id", flat=True).last()
-        for sitting in Sitting.objects.filter(respondent__study=study, state=Sitting.State.OPEN)
-    }
+    unfinished = items_unfinished(study=study)
     found = (
-        Response.objects.filter(trial__sitting__respondent__study=study)
+        Response.objects.filter(trial__sitting__respondent__study=study, trial__retake=None)
         .exclude(trial__sitting__state=Sitting.State.CANCELLED)
         .select_related("trial__sitting__respondent__user", "trial__dialogue")
         .prefetch_related("scores")
@@ -98,7 +95,7 @@ def _answers(study: Study, benchmark: Benchmark) -> Iterator[dict[str, Any]]:
     )
     for answer in found.iterator(chunk_size=500):
         record = answer.trial
-        if latest.get(record.sitting_id) == record.dialogue_id or record.dialogue_id not in facts:
+        if (record.sitting_id, record.dialogue_id) in unfinished or record.dialogue_id not in facts:
             continue
         yield _answer(answer, facts[record.dialogue_id])
 

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from eqstudio.access import can_curate
 from eqstudio.benchmarks import benchmark_get
-from eqstudio.benchmarks.base import Answered, Trial
+from eqstudio.benchmarks.base import Answered, ItemView, Trial
 from eqstudio.errors import Conflict, InvalidInput
 from eqstudio.events import event_record
 from eqstudio.models import User
@@ -110,12 +110,17 @@ def trial_of(*, sitting: Sitting, dialogue: Dialogue) -> TrialRecord | None:
     return None if trial is None else trial_store(sitting=sitting, dialogue=dialogue, trial=trial)
 
 
-def trial_build(*, sitting: Sitting, dialogue: Dialogue, answered: list[Answered]) -> Trial | None:
-    """Ask the benchmark. A second run of a model shows every item in the opposite order of options."""
+def trial_build(
+    *, sitting: Sitting, dialogue: Dialogue, answered: list[Answered], item: ItemView | None = None
+) -> Trial | None:
+    """Ask the benchmark. A second run of a model shows every item in the opposite order of options.
+
+    ``item`` is the dialogue's view where it was read already.
+    """
     respondent = sitting.respondent
     rng = trial_rng(seed=sitting.order_seed, dialogue=dialogue.uid)
     benchmark = benchmark_get(respondent.study.benchmark)
-    trial = benchmark.next_trial(item_view(dialogue=dialogue), answered, rng)
+    trial = benchmark.next_trial(item or item_view(dialogue=dialogue), answered, rng)
     if trial is None or respondent.kind == Respondent.Kind.PERSON or sitting.run % 2 == 0:
         return trial
     return trial_mirror(trial)
@@ -146,9 +151,9 @@ def sitting_finish(*, sitting: Sitting) -> None:
     """The only writer of FINISHED: one conditional UPDATE, so a cancelled sitting stays cancelled."""
     now = timezone.now()
     Sitting.objects.filter(pk=sitting.pk, state=Sitting.State.OPEN).update(
-        state=Sitting.State.FINISHED, finished_at=now, lease_until=None, lease_holder=""
+        state=Sitting.State.FINISHED, finished_at=now, not_before=None, pauses=0
     )
-    sitting.refresh_from_db(fields=["state", "finished_at", "lease_until", "lease_holder"])
+    sitting.refresh_from_db(fields=["state", "finished_at", "not_before", "pauses"])
 
 
 def sitting_cancel(*, sitting: Sitting, actor: User | None = None) -> bool:
@@ -165,9 +170,9 @@ def sitting_resume(*, sitting: Sitting, actor: User | None = None) -> bool:
     moved = (
         Sitting.objects.filter(pk=sitting.pk, state=Sitting.State.OPEN)
         .exclude(error="")
-        .update(error="", attempts=0, lease_until=None, lease_holder="")
+        .update(error="", pauses=0, not_before=None)
     )
-    sitting.refresh_from_db(fields=["error", "attempts", "lease_until", "lease_holder"])
+    sitting.refresh_from_db(fields=["error", "pauses", "not_before"])
     if moved:
         event_record(actor=actor, verb="sitting_resume", entity=sitting)
     return moved == 1

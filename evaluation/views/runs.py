@@ -28,7 +28,7 @@ from evaluation.selectors import (
 )
 from evaluation.services import sitting_cancel, sitting_resume, study_run
 from evaluation.services.scoring import score_that_counts
-from evaluation.tasks import sitting_step
+from evaluation.tasks import sitting_enqueue
 from evaluation.words import OUTCOMES
 from generation.views.guards import curating, person
 
@@ -72,7 +72,7 @@ def rules_run(request: HttpRequest, uid: str) -> HttpResponse:
 
 def enqueue(respondent: Respondent) -> None:
     for pk in respondent.sittings.filter(state=Sitting.State.OPEN).values_list("pk", flat=True):
-        transaction.on_commit(partial(sitting_step.delay, pk))
+        transaction.on_commit(partial(sitting_enqueue, pk))
 
 
 @require_safe
@@ -140,6 +140,6 @@ def run_on(request: HttpRequest, uid: str) -> HttpResponse:
     """Let a run go on that stopped by itself."""
     sitting = run_for(person(request), uid)
     if sitting_resume(sitting=sitting, actor=person(request)):
-        transaction.on_commit(lambda: sitting_step.delay(sitting.pk))
+        transaction.on_commit(lambda: sitting_enqueue(sitting.pk))
         messages.success(request, _("The run goes on with the next question."))
     return redirect("run", uid)
