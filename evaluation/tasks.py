@@ -10,7 +10,8 @@ from django.utils import timezone
 from eqstudio.jobs import gpu_task, io_task
 from evaluation.selectors import queue_of, sittings_due
 from evaluation.services import sitting_advance
-from evaluation.services.runs import STEP_SECONDS, Pace, Step
+from evaluation.services.runs import STEP_SECONDS, Step
+from evaluation.services.runs_engine import Pace
 from evaluation.services.runs_queue import items_reclaim
 
 SWEEP_AT_MOST = 200

@@ -198,6 +198,8 @@ TABLE = {
     "run": get(CURATE, "run"),
     "run_stop": post(CURATE, "run"),
     "run_resume": post(CURATE, "run"),
+    "run_again": post(CURATE, "run"),
+    "run_limits": post(CURATE, "run"),
     "sit_start": post(EXAM, "study"),
     "sit": get(OWN, "sitting"),
     "sit_begin": post(OWN, "sitting"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Max, Q, QuerySet
 
 from eqstudio.access import can_curate
 from eqstudio.models import User
@@ -53,16 +53,19 @@ def runs_listed() -> QuerySet[Sitting]:
 
 
 def failures_by_cause(*, sitting: Sitting) -> list[dict[str, object]]:
-    """Answers that are none, by outcome and cause, most frequent first."""
+    """Answers that are none, by outcome and cause, most frequent first; with what one of them says."""
     found = (
         Response.objects.filter(trial__sitting=sitting, trial__retake=None)
         .exclude(failure="")
         .order_by()
         .values("failure", "paradata__cause")
-        .annotate(n=Count("pk"))
+        .annotate(n=Count("pk"), example=Max("error"))
         .order_by("-n")
     )
-    return [{"failure": row["failure"], "cause": row["paradata__cause"] or "", "n": row["n"]} for row in found]
+    return [
+        {"failure": row["failure"], "cause": row["paradata__cause"] or "", "n": row["n"], "example": row["example"]}
+        for row in found
+    ]
 
 
 def answers_listed(*, sitting: Sitting, outcome: str = "") -> QuerySet[Response]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 
-from django.db.models import Avg, Count, Exists, F, Max, OuterRef, Q, QuerySet, Sum
+from django.db.models import Avg, Count, Exists, Max, OuterRef, Q, QuerySet, Sum
 
 from eqstudio.errors import UnknownAlias
 from evaluation.backends import backends
@@ -65,6 +65,11 @@ class Pulse:
     cost: Decimal | None
     cost_in_all: Decimal | None
 
+    @property
+    def left(self) -> int | None:
+        """Whole seconds until the last dialogue."""
+        return None if self.seconds_left is None else round(self.seconds_left)
+
 
 def run_pulse(*, sitting: Sitting, progress: Progress, now: datetime) -> Pulse:
     """Two queries. The estimates hold the dialogues that are left against those that are through."""
@@ -100,9 +105,9 @@ def run_pulse(*, sitting: Sitting, progress: Progress, now: datetime) -> Pulse:
 def failed_calls_by_cause(*, sitting: Sitting) -> list[dict[str, object]]:
     """Calls that failed, also those that went well at another try; by cause, most frequent first."""
     found = RunCall.objects.filter(sitting=sitting, outcome="error").order_by().values("cause")
-    return list(found.annotate(n=Count("pk"), latest=Max("created")).order_by("-n", "cause"))
+    return [dict(row) for row in found.annotate(n=Count("pk"), latest=Max("created")).order_by("-n", "cause")]
 
 
 def workers_of(*, sitting: Sitting) -> QuerySet[RunWorker]:
-    """Who worked on a sitting, latest first; ``rate`` is answers a second while it worked."""
-    return RunWorker.objects.filter(sitting=sitting).order_by("-seen").annotate(span=F("seen") - F("began"))
+    """Who worked on a sitting, latest first."""
+    return RunWorker.objects.filter(sitting=sitting).order_by("-seen")

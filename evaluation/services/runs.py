@@ -19,7 +19,7 @@ from evaluation.backends import Backend
 from evaluation.models import Respondent, Sitting, Study
 from evaluation.services.provenance import run_spec_ensure
 from evaluation.services.runs_backend import backend_leave, backend_make, backend_of, backend_seated
-from evaluation.services.runs_budget import Limits, limits_set, plan_of
+from evaluation.services.runs_budget import Limits, limits_over, limits_set, plan_of
 from evaluation.services.runs_engine import Engine, Pace, paused_until
 from evaluation.services.runs_queue import items_reclaim, queue_fill, queue_look
 from evaluation.services.runs_workers import Log
@@ -54,8 +54,8 @@ def study_run(
 ) -> Respondent:
     """Enter a model for a study: one Respondent with its RunSpec and ``runs`` sittings, to be advanced step by step.
 
-    The same RunSpec again resumes: stopped sittings may go on, a larger limit asks the further items, and ``limits`` take
-    the place of those it had (None leaves them). Writes one Event, and one more for limits.
+    The same RunSpec again resumes: stopped sittings may go on, a larger limit asks the further items, and what is set in
+    ``limits`` takes the place of what was set before. Writes one Event, and one more for limits.
     """
     if runs < 1:
         raise InvalidInput("A model sits at least once.", field="runs")
@@ -74,8 +74,8 @@ def study_run(
         if Respondent.objects.filter(study=study, name=name[:100]).exists():
             name = f"{name[:100]} {spec.hash[:8]}"
         respondent = Respondent.objects.create(study=study, name=name[:120], kind=one.kind, run_spec=spec)
-    if limits is not None:
-        limits_set(respondent=respondent, limits=limits, actor=actor)
+    if limits is not None and limits != Limits():
+        limits_set(respondent=respondent, limits=limits_over(plan_of(respondent=respondent), limits), actor=actor)
     for run in range(runs):
         _go_on(sitting_open(study=study, respondent=respondent, run=run, limit=limit), limit, actor)
     event_record(actor=actor, verb="study_run", entity=study, respondent=respondent.name, run_spec=spec.hash)

@@ -32,6 +32,16 @@ def plan_of(*, respondent: Respondent) -> RunPlan:
     return RunPlan.objects.get_or_create(respondent=respondent)[0]
 
 
+def limits_over(plan: RunPlan, limits: Limits) -> Limits:
+    """``limits``, with what they leave open as the plan has it."""
+    return Limits(
+        concurrency=plan.concurrency if limits.concurrency is None else limits.concurrency,
+        calls=plan.max_calls if limits.calls is None else limits.calls,
+        tokens=plan.max_tokens if limits.tokens is None else limits.tokens,
+        cost=plan.max_cost if limits.cost is None else limits.cost,
+    )
+
+
 def limits_set(*, respondent: Respondent, limits: Limits, actor: User | None = None) -> RunPlan:
     """Give a run other limits; a sitting that stopped for one may then be resumed. One Event."""
     for name, limit in (("calls", limits.calls), ("tokens", limits.tokens), ("cost", limits.cost)):

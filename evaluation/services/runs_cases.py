@@ -6,9 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import partial
 
-from django.db.models import prefetch_related_objects
-
-from eqstudio.benchmarks.base import Answered, ItemView, Parsed, Trial
+from eqstudio.benchmarks.base import Answered, Parsed, Trial
 from eqstudio.blobs import blob_read
 from eqstudio.errors import GiveUp, InvalidInput, ProviderError
 from evaluation.backends.base import ClipAudio, Clips
@@ -17,7 +15,7 @@ from evaluation.services.scoring import response_parsed, response_score
 from evaluation.services.sittings import trial_build
 from generation.media import clip_served
 from generation.models import Dialogue, Variant
-from generation.selectors import item_views
+from generation.selectors import WholeItem, items_whole
 
 SOUND_MISSING = "sound missing"
 
@@ -37,9 +35,7 @@ class Case:
 
     item: RunItem
     sitting: Sitting
-    dialogue: Dialogue
-    view: ItemView
-    variants: dict[str, Variant]
+    whole: WholeItem
     kept: dict[str, Kept] = field(default_factory=dict)
     takes: dict[str, int] = field(default_factory=dict)
     """By question: how often it was asked and taken back."""
@@ -50,11 +46,15 @@ class Case:
     """Records whose question would read differently now, because an earlier one is asked anew."""
     pending: Trial | None = None
 
+    @property
+    def dialogue(self) -> Dialogue:
+        return self.whole.dialogue
+
     def advance(self) -> Trial | None:
         """Walk on over what was answered before, to the next question that was not."""
         while True:
             self.pending = trial_build(
-                sitting=self.sitting, dialogue=self.dialogue, answered=self.answered, item=self.view
+                sitting=self.sitting, dialogue=self.dialogue, answered=self.answered, item=self.whole.view
             )
             kept = self.kept.pop(self.pending.key, None) if self.pending else None
             if self.pending is None or kept is None:
@@ -75,7 +75,7 @@ class Case:
     @property
     def clips(self) -> Clips:
         """The sounds of the pending question, for whoever answers it; no database is asked from here on."""
-        return partial(_clip, self.variants, self.pending.key if self.pending else "")
+        return partial(_clip, self.whole, self.pending.key if self.pending else "")
 
 
 def cases_read(*, sitting: Sitting, items: Iterable[RunItem]) -> list[Case]:
@@ -84,15 +84,8 @@ def cases_read(*, sitting: Sitting, items: Iterable[RunItem]) -> list[Case]:
     Scores what a kill left unscored.
     """
     rows = list(items)
-    dialogues = list(Dialogue.objects.filter(pk__in=[row.dialogue_id for row in rows]))
-    prefetch_related_objects(dialogues, "turns__variants__clip__renditions")
-    views = item_views(dialogues=dialogues)
-    by_id = {dialogue.pk: (dialogue, view) for dialogue, view in zip(dialogues, views, strict=True)}
-    cases = {}
-    for row in rows:
-        dialogue, view = by_id[row.dialogue_id]
-        variants = {variant.uid: variant for turn in dialogue.turns.all() for variant in turn.variants.all()}
-        cases[row.dialogue_id] = Case(row, sitting, dialogue, view, variants)
+    whole = items_whole(ids=[row.dialogue_id for row in rows])
+    cases = {row.dialogue_id: Case(row, sitting, whole[row.dialogue_id]) for row in rows}
     _history_read(sitting, cases)
     for case in cases.values():
         case.advance()
@@ -124,12 +117,12 @@ def _history_read(sitting: Sitting, cases: dict[int, Case]) -> None:
             case.kept[record.key] = Kept(record.pk, Trial.from_dict(record.shown), parsed)
 
 
-def _clip(variants: dict[str, Variant], key: str, uid: str) -> ClipAudio:
-    variant = variants[uid]
+def _clip(whole: WholeItem, key: str, uid: str) -> ClipAudio:
+    variant = whole.variants[uid]
     audio = variant.clip
     if audio is None:
         raise InvalidInput(f"A clip of the question {key} is missing.")
-    served = clip_served(clip=audio)
+    served = clip_served(clip=audio, renditions=whole.copies.get(audio.pk, ()))
     return ClipAudio(
         variant=uid,
         text=variant.text,

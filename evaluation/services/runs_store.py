@@ -175,7 +175,7 @@ def _scores_store(sitting: Sitting, kept: Sequence[tuple[Given, Response]]) -> l
     for one, response in kept:
         failure = response.failure
         parsed = Parsed(Outcome(failure)) if failure else benchmark.parse(one.trial, response.raw)
-        score = benchmark.score(one.case.view, one.trial, parsed)
+        score = benchmark.score(one.case.whole.view, one.trial, parsed)
         rows.append(
             ScoreRecord(
                 response=response,

@@ -207,7 +207,9 @@ def test_a_question_that_keeps_failing_is_an_error_and_the_run_goes_on(scripted)
     study = speecheq_study(items=1)
     sittings, _clock = drive(study_run(study=study, backend="scripted", runs=1))
     assert outcome_counts(sitting=sittings[0]) == {"answered": 1, "error": 1}
-    assert failures_by_cause(sitting=sittings[0]) == [{"failure": "error", "cause": "timeout", "n": 1}]
+    assert failures_by_cause(sitting=sittings[0]) == [
+        {"failure": "error", "cause": "timeout", "n": 1, "example": "It went wrong: timeout."}
+    ]
 
 
 def test_an_unreachable_provider_stops_the_run_and_spoils_nothing(scripted):
