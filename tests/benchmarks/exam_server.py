@@ -1,8 +1,7 @@
 """A fake chat endpoint in a process of its own, made to cost next to nothing: one event loop, one ready-made answer.
 
-python -m tests.benchmarks.exam_server LATENCY_S [COUNT_FILE]   prints its port. GET /figures tells how many it answered, how many
-at once at most, and how often the same question came. With COUNT_FILE every request leaves a line in it, so that counts
-outlive the server; a request that names a ``fail`` of the script in its text meets it.
+python -m tests.benchmarks.exam_server LATENCY_S [PORT COUNT_FILE]   prints its port. GET /figures tells how many it answered and how
+many at once at most. With COUNT_FILE every request leaves a line in it, so that the counts outlive a killed server.
 """
 
 from __future__ import annotations
@@ -101,14 +100,15 @@ class Connection(asyncio.Protocol):
             self.transport.write(ANSWERED)
 
 
-async def main(latency_s: float, path: str) -> None:
+async def main(latency_s: float, port: int, path: str) -> None:
     counts = Counts(path)
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(lambda: Connection(counts, latency_s), "127.0.0.1", 0, backlog=256)
+    server = await loop.create_server(lambda: Connection(counts, latency_s), "127.0.0.1", port, backlog=256)
     sys.stdout.write(f"{server.sockets[0].getsockname()[1]}\n")
     sys.stdout.flush()
     await server.serve_forever()
 
 
 if __name__ == "__main__":
-    asyncio.run(main(float(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else ""))
+    latency, *more = sys.argv[1:]
+    asyncio.run(main(float(latency), int(more[0]) if more else 0, more[1] if more else ""))
