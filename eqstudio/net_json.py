@@ -99,6 +99,8 @@ def _exchange(
             connection.sock.settimeout(_left(deadline))
         chunk = answer.read(_CHUNK)
         if not chunk:
+            if answer.length:  # read in pieces, an answer that was cut off passes for a whole one
+                raise http.client.IncompleteRead(bytes(content), answer.length)
             break
         content += chunk
         if len(content) > MAX_ANSWER_BYTES:

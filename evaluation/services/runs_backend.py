@@ -48,7 +48,7 @@ def backend_of(*, sitting: Sitting) -> Backend:
 class _Seat:
     """The one model that this process has in memory."""
 
-    key: str = ""
+    key: tuple[object, ...] = ()
     backend: Backend | None = None
 
 
@@ -64,14 +64,14 @@ def backend_seated(*, backend: Backend) -> tuple[Backend, float | None]:
     if backend.queue != "gpu":
         backend.load()
         return backend, None
-    key = repr((backend.alias, backend.model, sorted(backend.parameters().items())))
+    key = (type(backend), backend.model, repr(sorted(backend.parameters().items())))
     with _lock:
         if _seat.backend is not None and _seat.key == key:
             _seat.backend.exam, _seat.backend.evaluator = backend.exam, backend.evaluator
             return _seat.backend, None
         if _seat.backend is not None:
             _seat.backend.close()
-            _seat.backend, _seat.key = None, ""
+            _seat.backend, _seat.key = None, ()
         began = time.monotonic()
         backend.load()
         _seat.backend, _seat.key = backend, key

@@ -173,19 +173,20 @@ class Engine:
             return
         cases = cases_read(sitting=self.sitting, items=items)
         self.held.update((case.item.pk, case) for case in cases)
-        deadly = [case for case in cases if case.pending and case.item.stops >= MAX_STOPS]
+        for case in cases:
+            if case.item.stops >= MAX_STOPS:
+                self._give_up(case)
+        self._sort(cases)
+
+    def _give_up(self, case: Case) -> None:
+        """Let all questions of a dialogue fail that ends every worker who asks it."""
         message = _("%(n)d workers died while they asked this.") % {"n": MAX_STOPS}
-        self._store(
-            [
-                Given(
-                    case, case.pending, Answer(raw="", failure="error", error=message, paradata={"cause": WORKER_DIED})
-                )
-                for case in deadly
-                if case.pending
-            ],
-            [],
-        )
-        self._sort([case for case in cases if case not in deadly])
+        answer = Answer(raw="", failure="error", error=message, paradata={"cause": WORKER_DIED})
+        while case.pending is not None:
+            given = Given(case, case.pending, answer)
+            self.answered += len(
+                answers_store(sitting=self.sitting, plan=self.plan, model=self.backend.model, given=[given], calls=[])
+            )
 
     def _sort(self, cases: list[Case]) -> None:
         """Cases with a question get in line; the others are through."""
