@@ -3,7 +3,7 @@ PORT ?= 8000
 PY := .venv/bin/python
 PATHS := $(wildcard eqstudio generation annotation evaluation demo tests tools manage.py)
 
-.PHONY: help install dev run test check bench soak format messages clean
+.PHONY: help install dev run test check bench soak loaders models format messages clean
 
 help:  ## what there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -29,6 +29,12 @@ bench: dev  ## the few figures that must not get worse
 soak: dev  ## long fault tests
 	@exec $(PY) -m pytest -m soak -p no:randomly -q
 
+models: dev  ## tiny audio models answer through torch and transformers, in .venv-models
+	@exec tools/models.sh
+
+loaders: dev  ## Inspect and lm-eval run what is exported, in .venv-loaders
+	@exec tools/loaders.sh
+
 format: dev  ## put code and templates into their form
 	@.venv/bin/ruff check --fix --quiet $(PATHS); .venv/bin/ruff format --quiet $(PATHS)
 	@find templates -name '*.html' -print0 | xargs -0 -r .venv/bin/djade --target-version 5.2 || true
@@ -38,4 +44,4 @@ messages: dev  ## collect the strings of the interface, then compile the transla
 	@$(PY) manage.py compilemessages --locale zh_Hans
 
 clean:  ## remove what was installed and built; the data in var/ stays
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venv-loaders .venv-models .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

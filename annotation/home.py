@@ -12,7 +12,16 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotation.models import Assignment, Export, Judgement, Participation, Round, RoundItem
+from annotation.models import (
+    Assignment,
+    Export,
+    Freeze,
+    Judgement,
+    Participation,
+    Round,
+    RoundItem,
+    SplitAudit,
+)
 from annotation.quality_words import place_words
 from annotation.selectors import disputed_items, queue_state, rounds_open_for
 from annotation.selectors.my_work import invitations, stopped_places
@@ -24,6 +33,8 @@ ROUNDS_SHOWN = 6
 DISPUTES_SHOWN = 5
 PACE_OVER = 50
 """A person's pace is the median of this many of their latest judgements."""
+_UNDER_WAY = ["waiting", "running"]
+"""What a freeze, an export and an audit are called before they end."""
 _DONE = [Assignment.State.SUBMITTED.value, Assignment.State.LATE.value]
 
 
@@ -110,8 +121,22 @@ def _curation_panels() -> Iterator[Panel]:
 
 
 def running(now: datetime) -> Iterator[Job]:  # noqa: ARG001 -- every source of jobs takes the time
-    """The exports that are being written."""
-    unfinished = Export.objects.filter(state__in=[Export.State.WAITING, Export.State.RUNNING]).select_related("split")
+    """What is being frozen, exported and audited."""
+    for freeze in Freeze.objects.filter(state__in=_UNDER_WAY)[:ROUNDS_SHOWN]:
+        yield Job(
+            label=_("Freezing %(name)s") % {"name": freeze.name},
+            href=reverse("freeze", args=[freeze.uid]),
+            done=freeze.done,
+            total=max(freeze.total, 1),
+        )
+    for audit in SplitAudit.objects.filter(state__in=_UNDER_WAY).select_related("split").defer("report")[:ROUNDS_SHOWN]:
+        yield Job(
+            label=_("Auditing %(split)s") % {"split": audit.split},
+            href=reverse("split", args=[audit.split.uid]),
+            done=0,
+            total=1,
+        )
+    unfinished = Export.objects.filter(state__in=_UNDER_WAY).select_related("split")
     for export in unfinished[:ROUNDS_SHOWN]:
         yield Job(
             label=_("Exporting %(split)s as %(format)s") % {"split": export.split, "format": export.format},

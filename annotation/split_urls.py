@@ -2,12 +2,15 @@
 
 from django.urls import path
 
-from annotation.views import audits, releases, splits
+from annotation.views import audits, freezes, releases, splits
 
 urlpatterns = [
     path("splits/", splits.splits, name="splits"),
     path("splits/new/", splits.split_new, name="split_new"),
     path("splits/counts/", splits.split_counts, name="split_counts"),
+    path("freezes/<str:uid>/", freezes.freeze_page, name="freeze"),
+    path("freezes/<str:uid>/part/", freezes.freeze_part, name="freeze_part"),
+    path("freezes/<str:uid>/stop/", freezes.freeze_end, name="freeze_end"),
     path("splits/<str:uid>/", splits.split_page, name="split"),
     path("splits/<str:uid>/recipe/", splits.split_recipe, name="split_recipe"),
     path("splits/<str:uid>/audit/", audits.split_audit_part, name="split_audit"),

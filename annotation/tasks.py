@@ -1,4 +1,4 @@
-"""The worker's side of annotation: leases end, splits are audited and exported, others are told what happened."""
+"""The worker's side of annotation: leases end, splits are frozen, audited and exported, others are told what happened."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from annotation.services import (
     audits_due,
     export_write,
     exports_due,
+    freeze_run,
+    freezes_due,
     items_recount,
 )
 from annotation.services.webhooks import deliveries_due, delivery_send, events_collect
@@ -25,9 +27,11 @@ logger = structlog.get_logger(__name__)
 
 @io_task
 def annotation_sweep() -> None:
-    """End leases whose time is over, and hand out exports and audits nobody works on."""
+    """End leases whose time is over, and hand out freezes, exports and audits nobody works on."""
     now = timezone.now()
     assignments_expire(now=now)
+    for freeze in freezes_due(now=now).only("pk"):
+        transaction.on_commit(partial(freeze_task.delay, freeze.pk), robust=True)
     for export in exports_due(now=now).only("pk"):
         transaction.on_commit(partial(export_run.delay, export.pk), robust=True)
     for audit in audits_due(now=now).only("pk"):
@@ -58,6 +62,12 @@ def export_run(export_id: int) -> None:
     export = export_write(export_id=export_id, now=timezone.now())
     if export.state == Export.State.WAITING:
         transaction.on_commit(partial(export_run.delay, export_id), robust=True)
+
+
+@cpu_task
+def freeze_task(freeze_id: int) -> None:
+    """Freeze what was asked for."""
+    freeze_run(freeze_id=freeze_id, now=timezone.now())
 
 
 @cpu_task

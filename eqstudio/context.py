@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils.functional import SimpleLazyObject
 from django.utils.translation import gettext_lazy as _
 
-from eqstudio.access import can_administer, can_annotate, can_curate, can_sit_exam, role_names
+from eqstudio.access import can_administer, can_annotate, can_curate, can_sit_exam, is_guest, role_names
 from eqstudio.models import Role, User
 
 if TYPE_CHECKING:
@@ -100,6 +100,7 @@ def shell(request: HttpRequest) -> dict[str, Any]:
     curates = can_curate(user)
     return {
         "roles": names,
+        "guest": is_guest(user),
         "role_labels": [role.label for role in Role if role.value in names],
         "rail": SimpleLazyObject(lambda: rail_for(user, request.path)),
         "may_search": curates,

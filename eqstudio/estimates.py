@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from math import sqrt
 from typing import Any
@@ -33,8 +34,25 @@ class Estimate:
         return asdict(self)
 
 
-def wilson(hits: int, n: int) -> tuple[float, float]:
-    """The 95 % interval of a share of ``hits`` in ``n`` > 0 (Wilson 1927), within 0..1.
+def clustered_share(clusters: Iterable[tuple[int, int]]) -> Estimate:
+    """The share of hits over clusters of (hits, asked), one at least with ``asked`` > 0; ``n`` is all that was asked.
+
+    Answers of one cluster share much, so that ten of them tell less than ten clusters: Wilson's interval is for as many
+    independent answers as they are worth, their number over the design effect (Kish 1965: the variance between clusters over
+    that of independent answers, 1 at least). Where all answers are alike nothing tells it, and each cluster counts once.
+    """
+    found = [(hits, asked) for hits, asked in clusters if asked]
+    right, n = sum(hits for hits, _asked in found), sum(asked for _hits, asked in found)
+    share = right / n
+    between = sum((hits - share * asked) ** 2 for hits, asked in found) / n**2
+    alone = share * (1 - share) / n
+    worth = n / max(1.0, between / alone) if alone else float(len(found))
+    return Estimate(share, *wilson(share * worth, worth), n)
+
+
+def wilson(hits: float, n: float) -> tuple[float, float]:
+    """The 95 % interval of a share of ``hits`` in ``n`` > 0 (Wilson 1927), within 0..1. Both may be fractions, where ``n`` is
+    what dependent answers are worth in independent ones.
 
     Written out, since the packages that have it would stay in the memory of every web process that looks at gold.
     """

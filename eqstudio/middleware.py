@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from django.http import JsonResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.utils import translation
+from django.utils.translation import gettext as _
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
-from eqstudio.errors import StudioError
+from eqstudio.access import is_guest
+from eqstudio.errors import NotFound, StudioError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,6 +31,35 @@ class PersonLanguageMiddleware:
             translation.activate(request.user.language)
             request.LANGUAGE_CODE = translation.get_language() or request.user.language
         return self.get_response(request)
+
+
+class GuestMiddleware:
+    """Whoever came by a link without an account sees the pages that welcome guests; every other one leads back there."""
+
+    HOME = "guest_home"
+    """Where in the session the way back stands."""
+    LEAVING = "account_logout"
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_view(
+        self, request: HttpRequest, view: Callable[..., HttpResponse], _args: Any, _kwargs: Any
+    ) -> HttpResponse | None:
+        if not is_guest(request.user):
+            return None
+        name = request.resolver_match.url_name if request.resolver_match else None
+        everybodys = not getattr(view, "login_required", True) and not hasattr(view, "cls")  # the API asks for itself
+        if getattr(view, "guests_welcome", False) or everybodys or name == self.LEAVING:
+            return None
+        home = request.session.get(self.HOME)
+        if home and request.method == "GET" and name == "home":
+            return redirect(home)
+        error = NotFound(_("There is no such page."))
+        return render(request, "eqstudio/error.html", {"error": error}, status=error.status)
 
 
 class StudioErrorMiddleware:

@@ -82,6 +82,12 @@ def json_post(endpoint: Endpoint, path: str, body: dict[str, Any], *, what: str)
     return _read(answer, content, what)
 
 
+def connections_close() -> None:
+    """Close what this thread holds open; a thread that ends closes its own."""
+    while _connections():
+        _connections().popitem()[1].close()
+
+
 class _NotReachedError(Exception):
     """No connection came about."""
 

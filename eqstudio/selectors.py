@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from django.db.models import Q
 
-from eqstudio.access import can_administer, object_for
+from eqstudio.access import GUEST, can_administer, object_for
 from eqstudio.models import Event, User
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ def person_for(user: User, uid: str) -> User:
 
 
 def people_list(*, role: str = "", query: str = "") -> QuerySet[User]:
-    """People by name, those who are switched off last; groups come with them."""
-    people = User.objects.prefetch_related("groups").order_by("-is_active", "username")
+    """People by name, those who are switched off last; groups come with them. Guests of a study are listed there."""
+    people = User.objects.exclude(groups__name=GUEST).prefetch_related("groups").order_by("-is_active", "username")
     if role:
         people = people.filter(groups__name=role)
     if query:

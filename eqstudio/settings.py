@@ -15,6 +15,7 @@ from environs import FileAwareEnv, validate
 from eqstudio.broker import FILES, broker_files, broker_socket
 from eqstudio.limits import limits_checked, prices_checked
 from eqstudio.logs import logging_config, structlog_configure
+from eqstudio.settings_models import models_read, prices_with
 from eqstudio.settings_vendors import vendor_details_read, vendors_read
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -104,6 +105,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "eqstudio.middleware.PersonLanguageMiddleware",
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "eqstudio.middleware.GuestMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -137,6 +139,7 @@ FORM_RENDERER = "eqstudio.forms.StudioFormRenderer"
 
 # Database: SQLite (WAL, immediate transactions) is the embedded default; PostgreSQL serves a team.
 DATABASES = {"default": env.dj_db_url("DATABASE_URL", f"sqlite:///{DATA_DIR / 'studio.sqlite3'}")}
+DATABASE_PREPARE = env.bool("EQSTUDIO_DATABASE_PREPARE", True)
 match DATABASES["default"]["ENGINE"]:
     case "django.db.backends.sqlite3":
         DATABASES["default"]["OPTIONS"] = {
@@ -147,6 +150,8 @@ match DATABASES["default"]["ENGINE"]:
     case "django.db.backends.postgresql":
         DATABASES["default"]["CONN_MAX_AGE"] = 60
         DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
+        # What eqstudio.prepared asks for the third time on a connection is kept by the server.
+        DATABASES["default"].setdefault("OPTIONS", {})["prepare_threshold"] = 2 if DATABASE_PREPARE else None
     case _other:
         raise ImproperlyConfigured(f"DATABASE_URL names {_other}; the studio runs on sqlite:/// and postgres:// only.")
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
@@ -246,8 +251,8 @@ STATIC_ROOT = DATA_DIR / "static"
 AUTH_USER_MODEL = "eqstudio.User"
 AUTHENTICATION_BACKENDS = [
     "rules.permissions.ObjectPermissionBackend",
-    "django.contrib.auth.backends.ModelBackend",
-    "allauth.account.auth_backends.AuthenticationBackend",
+    "eqstudio.signin.PasswordBackend",
+    "eqstudio.signin.AccountBackend",
 ]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
@@ -282,6 +287,7 @@ SOCIALACCOUNT_PROVIDERS = (
     if OIDC_ISSUER
     else {}
 )
+SESSION_ENGINE = "eqstudio.signin"
 SESSION_COOKIE_AGE = 14 * 24 * 3600
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = PRODUCTION
 SECURE_HSTS_SECONDS = 31_536_000 if PRODUCTION else 0
@@ -319,7 +325,7 @@ USE_TZ = True
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
         "rest_framework.authentication.SessionAuthentication",
-        "rest_framework.authentication.TokenAuthentication",
+        "eqstudio.signin.TokenSignIn",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_PAGINATION_CLASS": "rest_framework.pagination.CursorPagination",
@@ -355,10 +361,16 @@ EXAM_KEY_ENV = env.str("EQSTUDIO_EXAM_KEY_ENV", "OPENAI_API_KEY")
 EXAM_TIMEOUT_S = env.float("EQSTUDIO_EXAM_TIMEOUT", 120.0, validate=validate.Range(min=0.1, max=3600))
 EXAM_DEADLINE_S = env.float("EQSTUDIO_EXAM_DEADLINE", 900.0, validate=validate.Range(min=1, max=86_400))
 """How long one call of a model run may take, and how long one question may be tried in all."""
+EXAM_MODELS = models_read(env.str("EQSTUDIO_EXAM_MODELS", ""))
+"""Models that sit exams by a name of one's own; the name is what `study_run --model` takes."""
+EXAM_RECOGNISER = env.str("EQSTUDIO_EXAM_RECOGNISER", "dimensions")
+EXAM_RECOGNISER_MODEL = env.str(
+    "EQSTUDIO_EXAM_RECOGNISER_MODEL", "audeering/wav2vec2-large-robust-12-ft-emotion-msp-dim"
+)
 VENDORS = vendors_read(env)
 VENDOR_DETAILS = vendor_details_read(env)
 FAKE_DELAY_S = env.float("EQSTUDIO_FAKE_DELAY", 0.0)
-PRICES = prices_checked(env.json("EQSTUDIO_PRICES", {}))
+PRICES = prices_with(prices_checked(env.json("EQSTUDIO_PRICES", {})), EXAM_MODELS)
 PROVIDER_LIMITS = limits_checked(env.json("EQSTUDIO_PROVIDER_LIMITS", {}))
 CONNECTIONS = env.int("EQSTUDIO_CONNECTIONS", 32, validate=validate.Range(min=1, max=256))
 """How many steps that wait on a provider run at once in one process."""

@@ -17,7 +17,8 @@ from eqstudio.access import can_annotate, can_curate
 from eqstudio.home import Job, Panel, PersonCount
 from eqstudio.models import User
 from evaluation.models import Respondent, RunItem, Sitting, Study
-from evaluation.selectors import sittings_progress, studies_open_for
+from evaluation.selectors import sittings_progress, studies_open_for, with_sittings
+from evaluation.selectors.rationales import arenas_open_for
 from generation.domain.lifecycle import IN_PRODUCTION, DialogueState
 from generation.models import Dialogue
 
@@ -48,6 +49,7 @@ def panels(user: User, now: datetime) -> Iterator[Panel]:  # noqa: ARG001 -- eve
     """Exams for those who sit them; the five steps and the next one for researchers and admins."""
     if can_annotate(user):
         yield _exams_panel(user)
+        yield Panel("evaluation/home_ratings.html", {"arenas": arenas_open_for(user)}, order=16)
     if can_curate(user):
         counts = _counts()
         yield Panel("evaluation/home_pipeline.html", {"steps": _steps(counts), "action": _action(counts)}, order=5)
@@ -55,13 +57,17 @@ def panels(user: User, now: datetime) -> Iterator[Panel]:  # noqa: ARG001 -- eve
 
 def _exams_panel(user: User) -> Panel:
     studies = list(studies_open_for(user)[:EXAMS_SHOWN])
-    mine = Sitting.objects.filter(respondent__user=user, respondent__study__in=studies, run=0)
-    sittings = {row.respondent.study_id: row for row in mine.select_related("respondent__study__split")}
+    lines = with_sittings(studies=studies, user=user)
+    sittings = {line.study.pk: line.sitting for line in lines if line.sitting}
     progress = sittings_progress(sittings=sittings.values())
     rows = [
-        {"study": study, "sitting": sitting, "progress": progress[sitting.pk] if sitting else None}
-        for study in studies
-        for sitting in [sittings.get(study.pk)]
+        {
+            "study": line.study,
+            "items": line.items,
+            "sitting": line.sitting,
+            "progress": progress[line.sitting.pk] if line.sitting else None,
+        }
+        for line in lines
     ]
     return Panel("evaluation/home_exams.html", {"rows": rows}, order=15)
 

@@ -2,13 +2,42 @@
 
 from django.urls import include, path
 
-from evaluation.views import comparison, figures, items, release, report, runs, studies
+from evaluation.views import (
+    arenas,
+    comparison,
+    figures,
+    imports,
+    invitations,
+    items,
+    protocols,
+    rating,
+    release,
+    report,
+    runs,
+    studies,
+    study_people,
+)
 
 urlpatterns = [
     path("studies/", studies.studies, name="studies"),
     path("studies/new/", studies.study_new, name="study_new"),
     path("studies/<str:uid>/", studies.study, name="study"),
     path("studies/<str:uid>/close/", studies.study_off, name="study_close"),
+    path("studies/<str:uid>/protocol/", protocols.study_protocol, name="study_protocol"),
+    path("studies/<str:uid>/protocol/edit/", protocols.protocol_edit, name="protocol_edit"),
+    path("studies/<str:uid>/protocol/changes/", protocols.protocol_changes, name="protocol_changes"),
+    path("studies/<str:uid>/protocol/lock/", protocols.protocol_close, name="protocol_lock"),
+    path("studies/<str:uid>/registration.<str:form>", protocols.protocol_file, name="protocol_file"),
+    path("studies/<str:uid>/imports/", imports.answer_imports, name="answer_imports"),
+    path("studies/<str:uid>/imports/preview/", imports.answer_import_preview, name="answer_import_preview"),
+    path("studies/<str:uid>/imports/withdraw/", imports.answer_import_withdraw, name="answer_import_withdraw"),
+    path("studies/<str:uid>/arenas/", arenas.arenas, name="arenas"),
+    path("arenas/<str:uid>/", arenas.arena, name="arena"),
+    path("arenas/<str:uid>/state/", arenas.arena_state, name="arena_state"),
+    path("arenas/<str:uid>/<str:chart>.svg", arenas.arena_chart, name="arena_chart"),
+    path("arenas/<str:uid>/<str:table>.csv", arenas.arena_csv, name="arena_csv"),
+    path("arenas/<str:uid>/rate/", rating.arena_rate, name="arena_rate"),
+    path("arenas/<str:uid>/submit/", rating.arena_submit, name="arena_submit"),
     path("studies/<str:uid>/runs/new/", runs.run_new, name="run_new"),
     path("studies/<str:uid>/comparison/", comparison.comparison, name="comparison"),
     path("studies/<str:uid>/comparison/<str:chart>.svg", figures.comparison_chart, name="comparison_chart"),
@@ -21,6 +50,20 @@ urlpatterns = [
     path("studies/<str:uid>/release.zip", release.study_release, name="study_release"),
     path("studies/<str:uid>/report/", report.study_report, name="study_report"),
     path("studies/<str:uid>/power/", report.study_power, name="study_power"),
+    path("studies/<str:uid>/people/", study_people.study_people, name="study_people"),
+    path("studies/<str:uid>/people.csv", study_people.study_people_csv, name="study_people_csv"),
+    path(
+        "studies/<str:uid>/people/<str:participant>/withdraw/",
+        study_people.participant_off,
+        name="participant_withdraw",
+    ),
+    path("studies/<str:uid>/unblind/", study_people.study_open_flags, name="study_unblind"),
+    path("studies/<str:uid>/invitations/", invitations.invitations, name="invitations"),
+    path("studies/<str:uid>/invitations.csv", invitations.invitations_csv, name="invitations_csv"),
+    path(
+        "studies/<str:uid>/invitations/<str:invitation>/revoke/", invitations.invitation_off, name="invitation_revoke"
+    ),
+    path("studies/<str:uid>/specials/", invitations.specials, name="study_specials"),
     path("studies/<str:uid>/rules/", runs.rules_run, name="study_rules"),
     path("runs/", runs.runs, name="runs"),
     path("runs/<str:uid>/", runs.run, name="run"),

@@ -33,6 +33,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.e2e)
         if item.get_closest_marker("soak") and "soak" not in (config.option.markexpr or ""):
             item.add_marker(pytest.mark.skip(reason="a long fault test: `make soak` runs it"))
+        if item.get_closest_marker("models") and "models" not in (config.option.markexpr or ""):
+            item.add_marker(pytest.mark.skip(reason="needs torch and transformers: `make models` runs it"))
     if config.getoption("only_database"):
         mine = [item for item in items if _uses_database(item)]
         config.hook.pytest_deselected(items=[item for item in items if not _uses_database(item)])

@@ -10,9 +10,13 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
-from annotation.models import Export, Flag, Release, Round, SplitAudit, Webhook
+from annotation.models import Export, Flag, Freeze, Release, Round, SplitAudit, Webhook
 from annotation.services.headphones import check_token, sound_addresses
+from evaluation.models import Participant, Study
+from evaluation.models import Arena
 from evaluation.services import sitting_open, study_create, trial_next
+from evaluation.services.invitations import invitation_token, invitations_create
+from evaluation.services.joining import person_join
 from generation.media import clip_url
 from generation.models import Clip, Upload
 from tests.annotation.factories import example_of, lease, round_with, split_of, submit
@@ -145,6 +149,9 @@ TABLE = {
     "adjudicate_more": post(CURATE, "item"),
     "adjudicate_reopen": post(CURATE, "item"),
     "splits": get(CURATE),
+    "freeze": get(CURATE, "freeze"),
+    "freeze_part": get(CURATE, "freeze"),
+    "freeze_end": post(CURATE, "freeze"),
     "split_new": get(CURATE),
     "split_counts": get(CURATE),
     "split": get(CURATE, "split"),
@@ -182,6 +189,16 @@ TABLE = {
     "study": get(EXAM, "study"),
     "study_close": post(CURATE, "study"),
     "run_new": get(CURATE, "study"),
+    "answer_imports": get(CURATE, "study"),
+    "answer_import_preview": post(CURATE, "study"),
+    "answer_import_withdraw": post({**CURATE, "researcher": 404, "admin": 404}, "study"),
+    "arenas": get(CURATE, "study"),
+    "arena": get(CURATE, "arena"),
+    "arena_state": post(CURATE, "arena"),
+    "arena_chart": get(CURATE, "arena", "arena_figure"),
+    "arena_csv": get(CURATE, "arena", "arena_table"),
+    "arena_rate": get(EXAM, "arena"),
+    "arena_submit": post(EXAM, "arena"),
     "comparison": get(CURATE, "study"),
     "comparison_chart": get(CURATE, "study", "chart"),
     "comparison_csv": get(CURATE, "study"),
@@ -191,6 +208,11 @@ TABLE = {
     "comparison_tag": post(CURATE, "study", "exam_item"),
     "norm_freeze": post(CURATE, "study"),
     "study_release": get(CURATE, "study"),
+    "study_protocol": get(CURATE, "study"),
+    "protocol_edit": get(CURATE, "study"),
+    "protocol_changes": get(CURATE, "study"),
+    "protocol_lock": post(CURATE, "study"),
+    "protocol_file": get(CURATE, "study", "document"),
     "study_report": get(CURATE, "study"),
     "study_power": get(CURATE, "study"),
     "study_rules": post(CURATE, "study"),
@@ -201,9 +223,26 @@ TABLE = {
     "run_again": post(CURATE, "run"),
     "run_limits": post(CURATE, "run"),
     "sit_start": post(EXAM, "study"),
+    "sit_code": get(OPEN),
+    "sit_join": get(OPEN, "invitation_token"),
     "sit": get(OWN, "sitting"),
+    "sit_eligible": post(OWN, "sitting"),
+    "sit_consent": post(OWN, "sitting"),
+    "sit_no_ai": post(OWN, "sitting"),
+    "sit_headphones": post(OWN, "sitting"),
     "sit_begin": post(OWN, "sitting"),
     "sit_answer": post(OWN, "sitting"),
+    "sit_go_on": post(OWN, "sitting"),
+    "sit_details": post(OWN, "sitting"),
+    "sit_withdraw": get(OWN, "sitting"),
+    "study_people": get(CURATE, "study"),
+    "study_people_csv": get(CURATE, "study"),
+    "participant_withdraw": post({**CURATE, "researcher": 403}, "study", "person_of_study"),
+    "study_unblind": post(CURATE, "study"),
+    "invitations": get(CURATE, "study"),
+    "invitations_csv": get(CURATE, "study"),
+    "invitation_revoke": post(CURATE, "study", "invitation"),
+    "study_specials": get(CURATE, "study"),
 }
 SIGN_IN_PREFIXES = ("account_", "socialaccount_", "mfa_")
 """django-allauth's own pages: about the visitor's own account only, and tested there."""
@@ -245,6 +284,7 @@ def ids(visitors):
     split = split_of()
     study = study_create(name="exam", split=split)
     sitting = sitting_open(study=study, user=mine)
+    invitation = invitations_create(study=study)[0]
     trial_next(sitting=sitting)
     batch = batch_of()
     return {
@@ -266,6 +306,7 @@ def ids(visitors):
         "webhook": Webhook.objects.create(url="https://example.org/", secret_name="WEBHOOK_SECRET").uid,
         "example": example_of(round_).uid,
         "split": split.uid,
+        "freeze": Freeze.objects.create(name="arena", recipe={"corpus": round_.corpus.name}).uid,
         "audit": SplitAudit.objects.create(split=split).uid,
         "open_split": public_split().uid,
         "export": Export.objects.create(split=split, format="huggingface").uid,
@@ -273,9 +314,16 @@ def ids(visitors):
         "chart": "leaderboard",
         "file_type": "csv",
         "form": "csv",
+        "document": "md",
         "exam_item": study.split.items.first().dialogue.uid,
         "run": sitting_open(study=study, respondent=model_respondent(study)).uid,
         "sitting": sitting.uid,
+        "person_of_study": Participant.objects.get().uid,
+        "invitation": invitation.uid,
+        "invitation_token": invitation_token(invitation),
+        "arena": Arena.objects.create(study=study, name="reasons", per_panel=2, wanted=1).uid,
+        "arena_figure": "mean",
+        "arena_table": "standings",
     }
 
 
@@ -324,6 +372,33 @@ def test_each_visitor_reads_what_the_table_says(clients, ids):
 @pytest.mark.parametrize("name", [name for name, row in TABLE.items() if row.method == "post"])
 def test_each_visitor_changes_what_the_table_says(name, clients, ids):
     assert told(name, clients, ids) == TABLE[name].expected
+
+
+GUESTS = {name for name in TABLE if name.startswith("sit_")} - {"sit_start"} | {"sit", "media", "headphone_sound"}
+"""What somebody with a link and no account may open; of these only what is their own."""
+
+
+def test_a_guest_sees_their_own_sitting_and_nothing_else(ids):
+    joined = person_join(
+        invitation=invitations_create(study=Study.objects.get())[0],
+        user=None,
+        crowd={},
+        language="en",
+        now=timezone.now(),
+    )
+    client = Client()
+    client.force_login(joined.user)
+
+    open_, shut = set(), set()
+    for name, row in TABLE.items():
+        mine = {**ids, "sitting": joined.sitting.uid}
+        address = reverse(name, args=[mine[key] for key in row.ids])
+        found = outcome(getattr(client, row.method)(address))
+        (open_ if found == IN else shut).add(name)
+
+    everybodys = {name for name, row in TABLE.items() if row.expected == OPEN}
+    assert open_ == {name for name in GUESTS if name not in {"media", "headphone_sound"}} | everybodys
+    assert shut == set(TABLE) - open_
 
 
 def test_an_id_that_is_none_is_not_found(clients):

@@ -16,7 +16,7 @@ from django.db.migrations.loader import MigrationLoader
 
 from annotation.exporters import exporters
 from eqstudio.benchmarks import benchmarks
-from evaluation.backends import backends, evaluators
+from evaluation.backends import backends, evaluators, flavours, recognisers
 from evaluation.importers import answer_importers
 from generation.importers import importers
 from generation.providers import text_providers, transcribers, voice_providers
@@ -116,6 +116,8 @@ def test_migrations_depend_one_way():
         answer_importers,
         backends,
         evaluators,
+        flavours,
+        recognisers,
     ],
     ids=lambda registry: registry.kind,
 )

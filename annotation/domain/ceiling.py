@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -16,7 +16,7 @@ FEWEST = 3
 _CLUSTERS = 20_000
 
 
-def ceiling(items: Sequence[Sequence[Sequence[T]]], *, seed: int = 0) -> Estimate:
+def ceiling(items: Iterable[Sequence[Sequence[T]]], *, seed: int = 0) -> Estimate:
     """How often one person says what most of the others say: leave one out, over everybody in turn.
 
     ``items`` hold, per item, the labels that each of its renditions got. A tie among the others counts in parts. The interval

@@ -58,6 +58,7 @@ def questions_of(benchmark: Benchmark, split: Split, row: dict[str, Any]) -> Ite
             yield {
                 "id": f"{row['dialogue_id']}/{trial.key}",
                 "dialogue_id": row["dialogue_id"],
+                "external_id": row["external_id"],
                 "category": row["category"],
                 "language": trial.language,
                 "kind": trial.kind.value,

@@ -3,6 +3,7 @@
 from annotation.models.curation import (
     ClipPrint,
     Export,
+    Freeze,
     Release,
     Split,
     SplitAudit,
@@ -32,6 +33,7 @@ __all__ = [
     "ClipPrint",
     "Export",
     "Flag",
+    "Freeze",
     "GoldAnswer",
     "Grade",
     "GuidelineExample",

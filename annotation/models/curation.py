@@ -73,6 +73,42 @@ class SplitItem(AppendOnly):
         return f"{self.split_id}/{self.position}"
 
 
+class Freeze(models.Model):
+    """A freeze that was asked for on a page: how far it is, and the split that it made or what stood in its way."""
+
+    class State(models.TextChoices):
+        WAITING = "waiting", _("waiting")
+        RUNNING = "running", _("running")
+        DONE = "done", _("done")
+        FAILED = "failed", _("failed")
+        STOPPED = "stopped", _("stopped")
+
+    uid = models.CharField(max_length=16, unique=True, default=uid, editable=False)
+    name = models.SlugField(max_length=80)
+    recipe = models.JSONField(default=dict)
+    state = models.CharField(max_length=8, choices=State.choices, default=State.WAITING)
+    done = models.PositiveIntegerField(default=0, help_text="items read")
+    total = models.PositiveIntegerField(default=0, help_text="items on offer, once it is known")
+    split = models.ForeignKey(Split, null=True, blank=True, on_delete=models.CASCADE, related_name="+")
+    error = models.TextField(blank=True)
+    lease_until = models.DateTimeField(null=True, blank=True)
+    created = models.DateTimeField(auto_now_add=True)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+
+    class Meta:
+        app_label = "annotation"
+        ordering: ClassVar = ["-pk"]
+        constraints: ClassVar = [
+            models.CheckConstraint(
+                condition=models.Q(state="done", split__isnull=False) | ~models.Q(state="done"),
+                name="freeze_done_has_split",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.uid
+
+
 class SplitAudit(models.Model):
     """One look at a split, alone or against another one: how far it is, and what it found."""
 

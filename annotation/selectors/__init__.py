@@ -3,6 +3,7 @@
 from annotation.selectors.access import (
     audit_for,
     export_for,
+    freeze_for,
     item_for,
     judgement_for,
     public_split_for,
@@ -24,6 +25,7 @@ __all__ = [
     "corpus_named",
     "disputed_items",
     "export_for",
+    "freeze_for",
     "item_for",
     "judgement_for",
     "live_judgements",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from django.db.models import OuterRef, Subquery
@@ -10,10 +11,10 @@ from annotation.domain.ceiling import ceiling
 from annotation.domain.curation import Recipe
 from annotation.models import Split
 from annotation.selectors.judgements import live_judgements
-from annotation.selectors.split_agreement import said_agreement
+from annotation.selectors.split_agreement import keys_agreement
 from annotation.selectors.split_judgements import Said, said_of
 from annotation.selectors.splits import split_rounds
-from eqstudio.estimates import Estimate, wilson
+from eqstudio.estimates import Estimate, clustered_share
 from eqstudio.models import User
 from generation.domain.shortcuts import WARN_ABOVE
 from generation.models import Dialogue, QcReport
@@ -46,41 +47,37 @@ def text_solvability(*, split: Split) -> dict[str, Any]:
     reports = QcReport.objects.filter(
         dialogue__split_items__split=split, check_name=TEXT_LEAK, run=Subquery(last)
     ).values_list("detail", flat=True)
-    right = asked = read = 0
-    for detail in reports.iterator():
-        read += "asked" in detail
-        right += detail.get("right", 0)
-        asked += detail.get("asked", 0)
-    if not asked:
+    read = [(detail.get("right", 0), detail["asked"]) for detail in reports.iterator() if "asked" in detail]
+    if not any(asked for _right, asked in read):
         found = Estimate.undefined("no text judge has read these items")
     else:
-        found = Estimate(right / asked, *wilson(right, asked), asked)
+        found = clustered_share(read)
     return {
         "accuracy": found.as_dict(),
-        "items": read,
+        "items": len(read),
         "warns": found.value is not None and found.value > WARN_ABOVE,
     }
 
 
-def _said(split: Split) -> list[tuple[int, Said]]:
-    rounds = split_rounds(split=split)
-    if not rounds:
-        return []
-    return list(said_of(rounds=rounds, keys=list(split.items.values_list("dialogue_id", flat=True))))
+def _said(split: Split) -> Iterator[Said]:
+    """What was said of each item, read as it is asked for."""
+    if rounds := split_rounds(split=split):
+        keys = list(split.items.values_list("dialogue_id", flat=True))
+        yield from (said for _key, said in said_of(rounds=rounds, keys=keys))
 
 
 def split_verdict_agreement(*, split: Split) -> dict[str, Any]:
     """The measure of the split's recipe over its items, as judgements stand now."""
     recipe = Recipe(agreement_measure=split.recipe.get("agreement_measure", Recipe.agreement_measure))
-    return said_agreement(_said(split), recipe).as_dict()
+    keys = list(split.items.values_list("dialogue_id", flat=True))
+    return keys_agreement(rounds=split_rounds(split=split), keys=keys, recipe=recipe).as_dict()
 
 
 def label_ceiling(*, split: Split) -> dict[str, Estimate]:
     """How often one person gives the grade, or the verdict, that most of the others give."""
-    said = _said(split)
     return {
-        "grade": ceiling([list(one.values.values()) for _key, one in said]),
-        "verdict": ceiling([[one.verdicts] for _key, one in said]),
+        "grade": ceiling(list(said.values.values()) for said in _said(split)),
+        "verdict": ceiling([said.verdicts] for said in _said(split)),
     }
 
 

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from annotation.domain.curation import Choice, Offered, Recipe, Shortfall, Step, choice
+from annotation.domain.curation import Offered, Recipe, Shortfall, Step, choice
 from annotation.domain.curation.choosing import topic_entropy, topic_share
-from annotation.selectors.split_agreement import SplitAgreement, said_agreement
-from annotation.selectors.splits import Candidate, Sources, all_keys, candidates, fitting_keys
+from annotation.selectors.split_agreement import SaidRatings, SplitAgreement
+from annotation.selectors.splits import Sources, all_keys, candidates, fitting_keys
 
 PREVIEWED = 10_000
 """A preview reads so many items at most; with more, the page says that it is of the first so many."""
@@ -47,15 +47,19 @@ def split_preview(*, sources: Sources, recipe: Recipe, name: str = "") -> Previe
     """
     everything = all_keys(sources)
     keys = everything[:PREVIEWED]
-    on_offer = list(candidates(sources=sources, recipe=recipe, keys=keys))
-    offered = on_offer
+    offered, outcomes, ratings = _read(sources, recipe, keys)
     fits = set(fitting_keys(keys, recipe, name=name))
     steps = [Step("offered", len(offered), 0)]
     if sources.rounds:
-        offered = _step(steps, "outcome", offered, [one for one in offered if one.outcome == recipe.outcome])
-    offered = _step(steps, "kind", offered, [one for one in offered if one.item.key in fits])
-    chosen = choice([one.item for one in offered], recipe)
-    before, after = _agreements(sources, recipe, on_offer, chosen)
+        offered = _step(
+            steps, "outcome", offered, {key for key, outcome in outcomes.items() if outcome == recipe.outcome}
+        )
+    offered = _step(steps, "kind", offered, fits)
+    chosen = choice(offered, recipe)
+    before, after = None, None
+    if sources.rounds:
+        before = ratings.agreement(recipe)
+        after = ratings.agreement(recipe, [item.key for item in chosen.items])
     return Preview(
         steps=[*steps, *chosen.steps],
         size=len(chosen.items),
@@ -74,21 +78,20 @@ def split_preview(*, sources: Sources, recipe: Recipe, name: str = "") -> Previe
 COUNTED = ("category", "language", "valence", "source", "grade", "voice")
 
 
-def _step(steps: list[Step], rule: str, before: list[Candidate], after: list[Candidate]) -> list[Candidate]:
-    kept = {one.item.key for one in after}
-    removed = [one.item.uid for one in before if one.item.key not in kept]
+def _read(sources: Sources, recipe: Recipe, keys: list[int]) -> tuple[list[Offered], dict[int, str], SaidRatings]:
+    offered, outcomes, ratings = [], {}, SaidRatings()
+    for one in candidates(sources=sources, recipe=recipe, keys=keys):
+        offered.append(one.item)
+        outcomes[one.item.key] = one.outcome
+        ratings.add(one.item.key, one.said)
+    return offered, outcomes, ratings
+
+
+def _step(steps: list[Step], rule: str, before: list[Offered], kept: set[int]) -> list[Offered]:
+    after = [item for item in before if item.key in kept]
+    removed = [item.uid for item in before if item.key not in kept]
     steps.append(Step(rule, len(after), len(removed), tuple(removed[:20])))
     return after
-
-
-def _agreements(
-    sources: Sources, recipe: Recipe, everything: list[Candidate], chosen: Choice
-) -> tuple[SplitAgreement | None, SplitAgreement | None]:
-    if not sources.rounds:
-        return None, None
-    said = [(one.item.key, one.said) for one in everything]
-    taken = {item.key for item in chosen.items}
-    return said_agreement(said, recipe), said_agreement([one for one in said if one[0] in taken], recipe)
 
 
 def _benchmarks(items: list[Offered]) -> Counted:

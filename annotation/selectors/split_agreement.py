@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from array import array
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from annotation.domain.agreement import NO_RATINGS, agreement
+from annotation.domain.agreement import NO_RATINGS, agreement_of
 from annotation.domain.bootstrap import REPLICATES
+from annotation.domain.compact import CompactRatings
 from annotation.domain.curation import Recipe
-from annotation.domain.ratings import Rating
 from annotation.models import Judgement, Round
 from annotation.selectors.split_judgements import Said, said_of
 from eqstudio.estimates import Estimate
@@ -38,34 +39,42 @@ class SplitAgreement:
         return reached is not None and reached >= recipe.agreement_at_least
 
 
+class SaidRatings:
+    """The grades and votes of very many items, small enough to be held while a recipe chooses among them."""
+
+    def __init__(self) -> None:
+        self._grades = CompactRatings(GRADES)
+        self._votes = CompactRatings(Judgement.Verdict.values)
+        self._keys = array("q")
+
+    def add(self, key: int, said: Said) -> None:
+        self._keys.append(key)
+        self._grades.add(key, said.grades.values())
+        self._votes.add(key, [said.votes])
+
+    def agreement(self, recipe: Recipe, keys: Sequence[int] | None = None) -> SplitAgreement:
+        """The recipe's measure over these dialogues (all that were added), resampled by dialogue in this order."""
+        wanted = self._keys if keys is None else keys
+        measure = recipe.agreement_measure
+        replicates = _FEWER if len(wanted) > _MANY else REPLICATES
+        votes = self._votes.table(wanted).table
+        if not votes.items:
+            return SplitAgreement(measure, "grade", Estimate.undefined(NO_RATINGS))
+        table, clusters = self._grades.table(wanted)
+        if table.items:
+            found = agreement_of(table, clusters=clusters, names=[measure], replicates=replicates)
+            return SplitAgreement(measure, "grade", _plain(found.estimates[measure]))
+        measure = _FOR_WORDS.get(measure, measure)
+        found = agreement_of(votes, level="nominal", names=[measure], replicates=replicates)
+        return SplitAgreement(measure, "verdict", _plain(found.estimates[measure]))
+
+
 def keys_agreement(*, rounds: Sequence[Round], keys: Sequence[int], recipe: Recipe) -> SplitAgreement:
     """The recipe's measure over these dialogues, resampled by dialogue. Two queries per 500 dialogues."""
-    return said_agreement(list(said_of(rounds=rounds, keys=keys)), recipe)
-
-
-def said_agreement(said: Sequence[tuple[int, Said]], recipe: Recipe) -> SplitAgreement:
-    """The same over judgements that were read already."""
-    measure = recipe.agreement_measure
-    if not any(one.votes for _key, one in said):
-        return SplitAgreement(measure, "grade", Estimate.undefined(NO_RATINGS))
-    replicates = _FEWER if len(said) > _MANY else REPLICATES
-    clusters: dict[Hashable, Hashable] = {}
-    ratings = list(_grades(said, clusters))
-    if ratings:
-        found = agreement(ratings, domain=GRADES, clusters=clusters, names=[measure], replicates=replicates)
-        return SplitAgreement(measure, "grade", _plain(found.estimates[measure]))
-    measure = _FOR_WORDS.get(measure, measure)
-    votes = [Rating(key, person, verdict) for key, one in said for person, verdict in one.votes]
-    found = agreement(votes, domain=Judgement.Verdict.values, level="nominal", names=[measure], replicates=replicates)
-    return SplitAgreement(measure, "verdict", _plain(found.estimates[measure]))
-
-
-def _grades(said: Sequence[tuple[int, Said]], clusters: dict[Hashable, Hashable]) -> Iterator[Rating]:
-    for key, one in said:
-        for name, given in one.grades.items():
-            unit = (key, name)
-            clusters[unit] = key
-            yield from (Rating(unit, person, value) for person, value in given)
+    ratings = SaidRatings()
+    for key, said in said_of(rounds=rounds, keys=keys):
+        ratings.add(key, said)
+    return ratings.agreement(recipe)
 
 
 def _plain(found: Estimate) -> Estimate:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from annotation.domain.curation import GROUPS
 from annotation.domain.manifest import content_hash
 from eqstudio.errors import InvalidInput
 from generation.models import Dialogue, Variant
@@ -17,6 +18,7 @@ _DIALOGUE = (
     "template_key", "topic_key",
     "brief__benchmark", "brief__category", "brief__language", "brief__valence", "brief__setting", "brief__seed", "brief__batch__uid",
 )  # fmt: skip
+_BRIEF = tuple(name for name in _DIALOGUE if name.startswith("brief__") and name != "brief__batch__uid")
 _VARIANT = (
     "turn__dialogue_id", "turn__position", "turn__role", "turn__speaker", "turn__speaker_name", "turn__voice",
     "label", "text", "intended_grade", "clip__sha256",
@@ -65,18 +67,22 @@ class Content:
     @property
     def groups(self) -> dict[str, tuple[str, ...]]:
         """By kind, the groups it is in, under names that are the same on every machine."""
+        return {kind: self.group(kind) for kind in GROUPS}
+
+    def group(self, kind: str) -> tuple[str, ...]:
+        """The groups of one kind it is in."""
         row = self.row
-        scenario = canonical_key(row["scenario"]) if row["scenario"] else ""
-        brief = [row[name] for name in _DIALOGUE if name.startswith("brief__") and name != "brief__batch__uid"]
-        found = {
-            "template": (row["template_key"],),
-            "topic": (row["topic_key"],),
-            "scenario": (scenario,),
-            "brief": (canonical_key(brief),) if row["brief__benchmark"] else (),
-            "voice": tuple(sorted({name for name in self.voices if name})),
-            "speaker": tuple(sorted({name for name in self.speakers if name})),
-        }
-        return {kind: tuple(name for name in names if name) for kind, names in found.items()}
+        names: Iterable[str] = ()
+        match kind:
+            case "voice" | "speaker":
+                names = sorted(set(self.voices if kind == "voice" else self.speakers))
+            case "template" | "topic":
+                names = (row[f"{kind}_key"],)
+            case "scenario" if row["scenario"]:
+                names = (canonical_key(row["scenario"]),)
+            case "brief" if row["brief__benchmark"]:
+                names = (canonical_key([row[name] for name in _BRIEF]),)
+        return tuple(name for name in names if name)
 
 
 def canonical_key(document: Any) -> str:

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from statistics import fmean, median
 from typing import Any
+
+from django.db.models import Q
 
 from annotation.domain.curation.measures import difficulty, grade_spread, item_rest, verdict_agreement
 from annotation.models import Grade, Round
@@ -16,18 +19,18 @@ CHUNK = 500
 Totals = dict[int, tuple[float, int]]
 
 
-@dataclass(slots=True)
+@dataclass
 class Said:
     """Of one dialogue: verdicts by person, and grades by ``position/label``, each with who gave it."""
 
     votes: list[tuple[int, str]] = field(default_factory=list)
     grades: dict[str, list[tuple[int, int]]] = field(default_factory=lambda: defaultdict(list))
 
-    @property
+    @cached_property
     def verdicts(self) -> list[str]:
         return [verdict for _person, verdict in self.votes]
 
-    @property
+    @cached_property
     def values(self) -> dict[str, list[int]]:
         return {name: [value for _person, value in given] for name, given in self.grades.items()}
 
@@ -88,17 +91,27 @@ def said_of(*, rounds: Sequence[Round], keys: Sequence[int]) -> Iterator[tuple[i
 
 
 def _chunk_into(found: dict[int, Said], rounds: Sequence[Round], chunk: list[int]) -> None:
-    live = live_judgements().filter(item__round__in=rounds, item__dialogue_id__in=chunk).order_by()
+    live = live_judgements().filter(near("item__dialogue_id", chunk), item__round__in=rounds).order_by()
     judged: dict[int, tuple[int, int]] = {}
     for key, dialogue, person, verdict in live.values_list("pk", "item__dialogue_id", "annotator_id", "verdict"):
-        judged[key] = (dialogue, person)
-        found[dialogue].votes.append((person, verdict))
-    grades = Grade.objects.filter(judgement_id__in=list(judged)).order_by()
+        if dialogue in found:
+            judged[key] = (dialogue, person)
+            found[dialogue].votes.append((person, verdict))
+    said_here = near("judgement__item__dialogue_id", chunk)
+    grades = Grade.objects.filter(said_here, judgement__item__round__in=rounds).order_by()
     for key, position, label, value in grades.values_list(
         "judgement_id", "variant__turn__position", "variant__label", "value"
     ):
-        dialogue, person = judged[key]
-        found[dialogue].grades[f"{position}/{label}"].append((person, value))
+        if key in judged:
+            dialogue, person = judged[key]
+            found[dialogue].grades[f"{position}/{label}"].append((person, value))
+
+
+def near(field: str, keys: Sequence[int]) -> Q:
+    """Rows with these keys, and a few others where the keys lie close together: a range is much cheaper than a list."""
+    low, high = min(keys), max(keys)
+    close = high - low < 2 * len(keys)
+    return Q(**{f"{field}__gte": low, f"{field}__lte": high}) if close else Q(**{f"{field}__in": keys})
 
 
 def person_totals(*, rounds: Sequence[Round], keys: Sequence[int]) -> Totals:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import json
-import zlib
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache, partial
+from sys import intern
 from typing import Any
 
 from annotation.domain.consensus import majority
 from annotation.domain.curation import Offered, Recipe
-from annotation.domain.manifest import canonical
 from annotation.models import Kind, Round, RoundItem, Split, SplitAudit, Withdrawal
 from annotation.selectors.named import corpus_named, round_named
 from annotation.selectors.split_content import Content, contents
@@ -94,19 +93,14 @@ def outcome_by(recipe: Recipe, said: Said, decided: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An item on offer, what became of it in its rounds, what was said of it, and its manifest entry but for the side.
-
-    The entry is packed to a few hundred bytes, so that those of 100,000 items fit into memory while a recipe chooses.
+    """An item on offer, what became of it in its rounds, and what was said of it. ``entry`` is what the manifest says of it
+    but for the side; it is made only when asked for.
     """
 
     item: Offered
     outcome: str
     said: Said
-    packed: bytes
-
-    def entry(self, side: str) -> dict[str, Any]:
-        """What the manifest says of it on this side."""
-        return {**json.loads(zlib.decompress(self.packed)), "side": side}
+    entry: Callable[[], dict[str, Any]]
 
 
 def candidates(*, sources: Sources, recipe: Recipe, keys: Sequence[int]) -> Iterator[Candidate]:
@@ -116,13 +110,12 @@ def candidates(*, sources: Sources, recipe: Recipe, keys: Sequence[int]) -> Iter
     for content, (key, said) in zip(contents(keys), said_of(rounds=sources.rounds, keys=keys), strict=True):
         outcome = outcome_by(recipe, said, decided.get(key, "")) if sources.rounds else ""
         identity = content.identity
-        packed = zlib.compress(canonical(_entry(content, identity, said.summary(outcome) if sources.rounds else {})), 1)
-        yield Candidate(
-            _offered(content, identity, said, said.item_rest(totals) if totals else None), outcome, said, packed
-        )
+        item = _offered(content, identity, said, recipe, said.item_rest(totals) if totals else None)
+        summary = partial(said.summary, outcome) if sources.rounds else dict
+        yield Candidate(item, outcome, said, partial(_entry, content, identity, summary))
 
 
-def _entry(content: Content, identity: str, judgements: dict[str, Any]) -> dict[str, Any]:
+def _entry(content: Content, identity: str, summary: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     row = content.row
     return {
         "uid": row["uid"],
@@ -133,31 +126,38 @@ def _entry(content: Content, identity: str, judgements: dict[str, Any]) -> dict[
         "language": row["language"],
         "valence": row["valence"],
         "source": row["source"],
-        "judgements": judgements,
+        "judgements": summary(),
     }
 
 
-def _offered(content: Content, identity: str, said: Said, item_rest: float | None) -> Offered:
-    row, groups = content.row, content.groups
+def _offered(content: Content, identity: str, said: Said, recipe: Recipe, item_rest: float | None) -> Offered:
+    """Words that come again and again are held once, and of the groups those that the recipe asks for."""
+    row = content.row
     return Offered(
         key=row["pk"],
         identity=identity + row["external_id"],
-        category=row["category"],
+        category=intern(row["category"]),
         people=said.people,
         uid=row["uid"],
-        language=row["language"],
-        valence=row["valence"],
-        source=row["source"],
-        benchmark=row["benchmark"],
-        voice=" + ".join(groups["voice"]),
+        language=intern(row["language"]),
+        valence=intern(row["valence"]),
+        source=intern(row["source"]),
+        benchmark=intern(row["benchmark"]),
+        voice=intern(" + ".join(content.group("voice"))),
         grade=said.grade,
-        topic=row["topic_key"],
+        topic=intern(row["topic_key"]),
         agreement=said.agreement,
         spread=said.spread,
         item_rest=item_rest,
         difficulty=said.difficulty,
-        groups=groups,
+        groups=_groups(tuple((kind, content.group(kind)) for kind in recipe.indivisible)),
     )
+
+
+@lru_cache(maxsize=4_096)
+def _groups(found: tuple[tuple[str, tuple[str, ...]], ...]) -> dict[str, tuple[str, ...]]:
+    """The same table for all items of the same groups: there are many items and often few groups."""
+    return dict(found)
 
 
 # What is in a frozen split

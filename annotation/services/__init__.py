@@ -21,6 +21,7 @@ from annotation.services.export_jobs import (
     exports_due,
 )
 from annotation.services.exports import split_export
+from annotation.services.freezes import freeze_request, freeze_run, freeze_stop, freezes_due
 from annotation.services.guidelines import example_add, example_remove
 from annotation.services.hub_push import export_push
 from annotation.services.imports import import_withdraw, machine_raters_set, ratings_import, ratings_preview
@@ -68,6 +69,10 @@ __all__ = [
     "export_retry",
     "export_write",
     "exports_due",
+    "freeze_request",
+    "freeze_run",
+    "freeze_stop",
+    "freezes_due",
     "gate_waive",
     "grade_submit",
     "import_withdraw",

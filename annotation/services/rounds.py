@@ -17,7 +17,8 @@ from annotation.domain.round_query import RoundQuery
 from annotation.domain.round_rules import GRADE_RULES, VERDICT_RULES, questions_check, skills_check
 from annotation.models import Assignment, Kind, Participation, Round, RoundItem
 from annotation.selectors.fitting import dialogues_for_round
-from annotation.services.items import item_close, item_reopen, item_set_aside
+from annotation.services.item_sets import items_set_aside, items_take_back
+from annotation.services.items import item_close
 from eqstudio.benchmarks import benchmark_get
 from eqstudio.errors import Conflict, InvalidInput, UnknownAlias
 from eqstudio.events import event_record
@@ -267,16 +268,19 @@ def round_set_state(
     if changed:
         event_record(actor=actor, verb=f"set to {state.value}", entity=round, **({"reason": reason} if reason else {}))
     if changed and state == Round.State.CLOSED:
-        for item in round.items.filter(kind=Kind.WORK, closed_at=None, given__gte=1).order_by("pk"):
-            item_set_aside(item=item, reason=ROUND_CLOSED, now=timezone.now())
+        items_set_aside(
+            items=round.items.filter(kind=Kind.WORK, closed_at=None, given__gte=1),
+            reason=ROUND_CLOSED,
+            now=timezone.now(),
+        )
     if was == Round.State.CLOSED and state != was:
-        for item in _too_few(round):
-            item_reopen(item=item, actor=actor, reason="round opened again")
+        items_take_back(items=_too_few(round), actor=actor, reason="round opened again")
     return round
 
 
 def _too_few(round_: Round) -> QuerySet[RoundItem]:
-    """Items that went to an expert because the round closed, and that none has looked at."""
+    """Items that went to an expert because the round closed, and that none has looked at; those in a frozen split stay."""
     waiting = round_.items.filter(kind=Kind.WORK, outcome=RoundItem.Outcome.DISPUTED, given__lt=F("wanted"))
+    waiting = waiting.exclude(dialogue__state=DialogueState.FROZEN.value)
     unjudgeable = Assignment.objects.filter(item=OuterRef("pk"), skip=Assignment.Skip.UNJUDGEABLE)
-    return waiting.filter(~Exists(unjudgeable), adjudications=None).order_by("pk")
+    return waiting.filter(~Exists(unjudgeable), adjudications=None)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -10,13 +12,16 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
-from annotation.domain.curation import Choice, Recipe, choice
-from annotation.domain.manifest import FORMAT, canary_string, head_hash, item_hash
+from annotation.domain.curation import Choice, Offered, Recipe, choice
+from annotation.domain.manifest import FORMAT, canary_string, canonical, head_hash, item_hash
 from annotation.models import Round, Split, SplitItem
 from annotation.provenance import code_identity
-from annotation.selectors.split_agreement import said_agreement
-from annotation.selectors.splits import Candidate, Sources, all_keys, candidates, fitting_keys, sources_of
+from annotation.selectors.changes import Mark, changed_since, mark_now
+from annotation.selectors.split_agreement import SaidRatings
+from annotation.selectors.splits import Sources, all_keys, candidates, fitting_keys, sources_of
+from annotation.services.shelf import Shelf
 from eqstudio.benchmarks import benchmark_get
+from eqstudio.bulk import rows_insert
 from eqstudio.errors import Conflict, InvalidInput
 from eqstudio.events import event_record
 from eqstudio.models import User
@@ -25,11 +30,14 @@ from generation.models import Corpus
 from generation.services import dialogues_move
 
 _FREEZABLE = (DialogueState.READY, DialogueState.KEPT)
-_BATCH = 500
 _SHORT_TOLD = 12
+_TOLD_EVERY = 500
+_ATTEMPTS = 3
+NAMED = 20
+"""An error names so many items."""
+Progress = Callable[[int, int], None]
 
 
-@transaction.atomic
 def split_freeze(
     *,
     name: str,
@@ -38,28 +46,83 @@ def split_freeze(
     recipe: Recipe | dict[str, Any] | None = None,
     actor: User | None = None,
     now: datetime,
+    progress: Progress = lambda _done, _total: None,
+    written: Callable[[Split], None] = lambda _split: None,
 ) -> Split:
     """Freeze what the recipe takes from its rounds or its corpus as the next version of ``name``.
 
-    ``round`` or ``corpus`` go before those that the recipe names. Inserts Split and SplitItems with the manifest, moves ready
-    and kept dialogues to FROZEN, writes one Event for the split and one for each state that was left. InvalidInput when
-    nothing would be in it, when the items belong to several benchmarks, or when a strict recipe falls short.
+    ``round`` or ``corpus`` go before those that the recipe names. Reads and chooses first, telling ``progress`` how many of
+    how many items are read, then writes in one transaction: inserts Split and SplitItems with the manifest, moves ready and
+    kept dialogues to FROZEN, writes one Event for the split and one for each state that was left, and calls ``written`` last.
+    InvalidInput when nothing would be in it, when the items belong to several benchmarks, or when a strict recipe falls
+    short; Conflict when the items keep changing meanwhile.
     """
     split_name_check(name)
     chosen_by = recipe if isinstance(recipe, Recipe) else Recipe.from_dict(recipe or {})
     sources = _sources(chosen_by, round, corpus)
-    offered = _offered(sources, chosen_by, fitting_keys(all_keys(sources), chosen_by, name=name))
-    chosen = choice([one.item for one in offered.values()], chosen_by)
-    _check_choice(chosen, chosen_by)
-    alias = _one_benchmark(chosen)
-    taken = [item.key for item in chosen.items]
-    head = _head(alias, chosen_by, now) | {
-        "agreement": said_agreement([(key, offered[key].said) for key in taken], chosen_by).as_dict(),
+    changed: list[str] = []
+    for _attempt in range(_ATTEMPTS):
+        with Shelf() as shelf:
+            chosen = _chosen(name, sources, chosen_by, shelf, progress)
+            with transaction.atomic():
+                changed = changed_since(mark=chosen.mark, rounds=sources.rounds, keys=chosen.keys)
+                if not changed:
+                    split = _write(name, sources, chosen, actor=actor, now=now)
+                    written(split)
+                    return split
+    raise Conflict(
+        _("These items were judged or changed while they were being read: %(items)s. Nothing was frozen; try again.")
+        % {"items": ", ".join(changed[:NAMED])}
+    )
+
+
+@dataclass(frozen=True)
+class _Chosen:
+    """What goes in: the items in order with their sides, where their entries lie, and up to which facts they were read."""
+
+    choice: Choice
+    keys: array[int]
+    shelf: Shelf
+    places: dict[int, int]
+    mark: Mark
+    head: dict[str, Any]
+
+    def entries(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        for item in self.choice.items:
+            yield item.key, {**self.shelf.get(self.places[item.key]), "side": self.choice.sides[item.key]}
+
+
+def _chosen(name: str, sources: Sources, recipe: Recipe, shelf: Shelf, progress: Progress) -> _Chosen:
+    """Read everything on offer once and let the recipe choose."""
+    mark = mark_now()
+    keys = fitting_keys(all_keys(sources), recipe, name=name)
+    offered: list[Offered] = []
+    ratings = SaidRatings()
+    for number, one in enumerate(candidates(sources=sources, recipe=recipe, keys=keys)):
+        if number % _TOLD_EVERY == 0:
+            progress(number, len(keys))
+        if sources.rounds and one.outcome != recipe.outcome:
+            continue
+        offered.append(one.item)
+        ratings.add(one.item.key, one.said)
+        shelf.put(one.entry())
+    progress(len(keys), len(keys))
+    places = {item.key: place for place, item in enumerate(offered)}
+    chosen = choice(offered, recipe)
+    _check_choice(chosen, recipe)
+    taken = array("q", (item.key for item in chosen.items))
+    head = {
+        **_head(_one_benchmark(chosen), recipe),
+        "agreement": ratings.agreement(recipe, taken).as_dict(),
         "shortfalls": [short.as_dict() for short in chosen.shortfalls],
     }
-    split = _insert(name, alias, sources, head, len(taken), actor=actor, now=now)
-    rows = ((key, offered[key].entry(chosen.sides[key])) for key in taken)
-    return split_finish(split=split, rows=rows, keys=taken, actor=actor)
+    return _Chosen(chosen, taken, shelf, places, mark, head)
+
+
+def _write(name: str, sources: Sources, chosen: _Chosen, *, actor: User | None, now: datetime) -> Split:
+    head = {**chosen.head, "frozen_at": now.isoformat()}
+    split = _insert(name, sources, head, len(chosen.keys), actor=actor, now=now)
+    return split_finish(split=split, rows=chosen.entries(), keys=chosen.keys, actor=actor)
 
 
 def _sources(recipe: Recipe, round_: Round | None, corpus: Corpus | None) -> Sources:
@@ -71,15 +134,6 @@ def _sources(recipe: Recipe, round_: Round | None, corpus: Corpus | None) -> Sou
     if not found.rounds and found.corpus is None:
         raise InvalidInput(_("Freeze from a round or from a corpus: name one of them."), field="round")
     return found
-
-
-def _offered(sources: Sources, recipe: Recipe, keys: Sequence[int]) -> dict[int, Candidate]:
-    """By key, the items with the outcome that the recipe asks for."""
-    return {
-        one.item.key: one
-        for one in candidates(sources=sources, recipe=recipe, keys=keys)
-        if not sources.rounds or one.outcome == recipe.outcome
-    }
 
 
 def _check_choice(chosen: Choice, recipe: Recipe) -> None:
@@ -116,13 +170,12 @@ def _one_benchmark(chosen: Choice) -> str:
     return aliases.pop()
 
 
-def _head(alias: str, recipe: Recipe, now: datetime) -> dict[str, Any]:
+def _head(alias: str, recipe: Recipe) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "benchmark": alias,
         "benchmark_version": benchmark_get(alias).version,
         "recipe": recipe.as_dict(),
-        "frozen_at": now.isoformat(),
         "code": code_identity(),
     }
 
@@ -132,23 +185,13 @@ def split_finish(
 ) -> Split:
     """The second half of a freeze, inside its transaction: items, hash and canary, states, Event."""
     digests: list[str] = []
-    batch: list[SplitItem] = []
-    for position, (key, entry) in enumerate(rows):
-        digests.append(item_hash(entry))
-        batch.append(
-            SplitItem(
-                split=split,
-                dialogue_id=key,
-                position=position,
-                side=entry["side"],
-                identity=entry["content"],
-                entry=entry,
-            )
-        )
-        if len(batch) == _BATCH:
-            SplitItem.objects.bulk_create(batch)
-            batch = []
-    SplitItem.objects.bulk_create(batch)
+
+    def columns() -> Iterator[tuple[Any, ...]]:
+        for position, (key, entry) in enumerate(rows):
+            digests.append(item_hash(entry))
+            yield split.pk, key, position, entry["side"], entry["content"], canonical(entry).decode()
+
+    rows_insert(model=SplitItem, columns=["split", "dialogue", "position", "side", "identity", "entry"], rows=columns())
     split.manifest_hash = head_hash(split.manifest, digests)
     split.canary = canary_string(split.manifest_hash)
     split.save(update_fields=["manifest_hash", "canary"])
@@ -159,12 +202,12 @@ def split_finish(
 
 
 def _insert(
-    name: str, alias: str, sources: Sources, head: dict[str, Any], count: int, *, actor: User | None, now: datetime
+    name: str, sources: Sources, head: dict[str, Any], count: int, *, actor: User | None, now: datetime
 ) -> Split:
     one_round = sources.rounds[0] if len(sources.rounds) == 1 else None
     split = Split(
         name=name,
-        benchmark=alias,
+        benchmark=head["benchmark"],
         corpus=sources.corpus or (one_round.corpus if one_round else None),
         round=one_round,
         recipe=head["recipe"],

@@ -13,11 +13,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation.domain.headphones import PASS, TONES, TRIALS
-from annotation.models import Round
+from annotation.models import HeadphoneCheck, Round
 from annotation.selectors import round_for
 from annotation.selectors.quality import headphones_passed, rules_of
 from annotation.services.headphones import check_token, headphone_check, sound_addresses, sound_bytes
-from eqstudio.access import can_annotate
+from eqstudio.access import can_annotate, guests_welcome
 from eqstudio.errors import Conflict, InvalidInput, NotFound
 from generation.views.guards import person
 from generation.views.media import UnsatisfiableError, range_wanted
@@ -33,16 +33,28 @@ def headphones(request: HttpRequest, uid: str) -> HttpResponse:
     return _page(request, found)
 
 
-def _page(request: HttpRequest, round_: Round, *, status: int = 200, **context: Any) -> HttpResponse:
+def check_context(request: HttpRequest) -> dict[str, Any]:
+    """What ``annotation/headphones_form.html`` asks of a new check for whoever is signed in."""
     now = timezone.now()
     token = check_token(annotator=person(request), now=now)
     sounds = sound_addresses(token=token, annotator=person(request), now=now)
+    return {"token": token, "sounds": sounds, "places": range(1, TONES + 1), "needed": PASS}
+
+
+def check_answered(request: HttpRequest) -> HeadphoneCheck:
+    """Score the form that was sent. InvalidInput, Conflict or NotFound as ``headphone_check`` raises them."""
+    given = [request.POST.get(f"answer-{trial}", "") for trial in range(1, TRIALS + 1)]
+    answers = [int(answer) - 1 if answer.isdecimal() else -1 for answer in given]
+    token = request.POST.get("check", "")
+    return headphone_check(annotator=person(request), token=token, answers=answers, now=timezone.now())
+
+
+def _page(request: HttpRequest, round_: Round, *, status: int = 200, **context: Any) -> HttpResponse:
+    now = timezone.now()
     hours = rules_of(round_).headphones_hours
     context |= {
+        **check_context(request),
         "round": round_,
-        "token": token,
-        "sounds": sounds,
-        "places": range(1, TONES + 1),
         "hours": hours,
         "passed": headphones_passed(annotator=person(request), hours=hours, now=now),
     }
@@ -50,20 +62,17 @@ def _page(request: HttpRequest, round_: Round, *, status: int = 200, **context: 
 
 
 def _answered(request: HttpRequest, round_: Round) -> HttpResponse:
-    given = [request.POST.get(f"answer-{trial}", "") for trial in range(1, TRIALS + 1)]
     try:
-        answers = [int(answer) - 1 if answer.isdecimal() else -1 for answer in given]
-        made = headphone_check(
-            annotator=person(request), token=request.POST.get("check", ""), answers=answers, now=timezone.now()
-        )
+        made = check_answered(request)
     except (InvalidInput, Conflict, NotFound) as error:
         return _page(request, round_, status=error.status if error.status == Conflict.status else 422, error=error)
     if not made.passed:
-        return _page(request, round_, status=422, failed=made, needed=PASS)
+        return _page(request, round_, status=422, failed=made)
     messages.success(request, _("Your headphones are fine. On to the round."))
     return redirect("judge", round_.uid)
 
 
+@guests_welcome
 @require_safe
 @never_cache
 def headphone_sound(request: HttpRequest, token: str) -> HttpResponse:

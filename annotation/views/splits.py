@@ -6,25 +6,23 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from django.contrib import messages
 from django.core.paginator import Paginator
 from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
-from django.utils import timezone
+from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation.domain.curation import Recipe
 from annotation.forms_curation import AuditForm, RecipeFileForm, RecipeForm, WithdrawalForm
 from annotation.forms_export import ExportForm
-from annotation.models import Round, Split
-from annotation.selectors import split_for
+from annotation.models import Freeze, Round, Split
+from annotation.selectors import freeze_for, split_for
 from annotation.selectors.gates import latest_release, split_gates
 from annotation.selectors.preview import split_preview
-from annotation.services import split_freeze
 from annotation.views.audits import audit_context
 from annotation.views.exports import exports_context
+from annotation.views.freezes import freeze_begin
 from annotation.words_curation import (
     BALANCED_LABELS,
     GATE_LABELS,
@@ -40,36 +38,30 @@ from generation.views.guards import curating, person
 from generation.words import category_label
 
 PER_PAGE = 50
+FREEZES_SHOWN = 5
 
 
 @require_safe
 @curating
 def splits(request: HttpRequest) -> HttpResponse:
-    """All frozen splits, newest version first."""
+    """All frozen splits, newest version first, and above them what is being frozen or could not be."""
     found = Split.objects.select_related("round", "corpus").defer("manifest")
     page = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
-    return render(request, "annotation/splits.html", {"page_obj": page})
+    freezes = Freeze.objects.exclude(state__in=[Freeze.State.DONE, Freeze.State.STOPPED])[:FREEZES_SHOWN]
+    return render(request, "annotation/splits.html", {"page_obj": page, "freezes": freezes})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @curating
 def split_new(request: HttpRequest) -> HttpResponse:
-    """Say where items come from and which, or read it from a file; see what that gives; freeze it, or keep it as a file."""
+    """Say where items come from and which, or read it from a file; see what that gives; have the worker freeze it, or keep it as a file."""
     if "read" in request.POST:
         return _read_file(request)
     form = RecipeForm(request.POST or None, initial=_initial(request))
     asked = next((name for name in ("count", "keep") if name in request.POST), "freeze")
     valid = request.method == "POST" and form.is_valid()
     if valid and asked == "freeze":
-        try:
-            made = split_freeze(
-                name=form.cleaned_data["name"], recipe=form.recipe(), actor=person(request), now=timezone.now()
-            )
-        except StudioError as error:
-            form.add_error(error.field if error.field in form.fields else None, error.message)
-        else:
-            messages.success(request, _("%(split)s is frozen. Nothing about it will change.") % {"split": made})
-            return redirect("split", made.uid)
+        return freeze_begin(name=form.cleaned_data["name"], recipe=form.recipe(), actor=person(request))
     if valid and asked == "keep":
         return recipe_file(form.recipe(), form.cleaned_data["name"])
     failed = asked != "count" and bool(form.errors)
@@ -104,6 +96,9 @@ def _initial(request: HttpRequest) -> dict[str, Any]:
         given["rounds"] = [found.name]
     if (uid := request.GET.get("corpus")) and (corpus := Corpus.objects.filter(uid=uid).first()):
         given["corpus"] = corpus.name
+    if uid := request.GET.get("freeze"):
+        asked = freeze_for(person(request), uid)
+        given |= RecipeForm.initial_of(Recipe.from_dict(asked.recipe)) | {"name": asked.name}
     if uid := request.GET.get("split"):
         before = split_for(person(request), uid)
         known = {name: value for name, value in before.recipe.items() if name in Recipe().as_dict()}

@@ -268,6 +268,10 @@ class Benchmark(ABC):
     """The scale of the grades it asks for in the exam; None where it asks for none."""
     parts: ClassVar[Mapping[str, Text]] = {}
     """Sorts of question whose figures are told apart (a turn, a type), with their names."""
+    tasks: ClassVar[Mapping[str, Text]] = {}
+    """Kinds of question that a study may ask for, with their names."""
+    asks: ClassVar[tuple[str, ...]] = ()
+    """Those of ``tasks`` that are asked where a study names none."""
     parts_by_extras: ClassVar[bool] = False
     """Whether ``part`` looks at the extras of an item."""
     shortcut_pairs: ClassVar[tuple[str, str] | None] = None
@@ -312,8 +316,15 @@ class Benchmark(ABC):
         """Turn a valid script into a dialogue to be voiced."""
 
     @abstractmethod
-    def instructions(self, language: str) -> str:
-        """The instructions of the exam: one text for the page and for the prompt."""
+    def instructions(self, language: str, design: Design = DESIGN) -> str:
+        """The instructions of the exam in the variant ``design``: one text for the page and for the prompt."""
+
+    def tasks_of(self, design: Design) -> tuple[str, ...]:
+        """The kinds of question that ``design`` asks, in the order of ``tasks``; ValueError for one that there is not."""
+        unknown = sorted(set(design.tasks) - set(self.tasks))
+        if unknown:
+            raise ValueError(f"{self.title} has no task {unknown[0]!r}; known: {', '.join(self.tasks)}.")
+        return tuple(task for task in self.tasks if task in (design.tasks or self.asks))
 
     @abstractmethod
     def next_trial(

@@ -153,6 +153,12 @@ class EchoMind(Benchmark):
         ),
     )
     headline: ClassVar = "mcq"
+    tasks: ClassVar = {
+        "asr": {"en": "Transcript", "zh": "转写"},
+        "mcq": {"en": "Questions with options", "zh": "选择题"},
+        "reply": {"en": "Reply", "zh": "回应"},
+    }
+    asks: ClassVar = ("asr", "mcq", "reply")
     parts: ClassVar = QUESTION_TYPES
     parts_by_extras: ClassVar = True
     stages: ClassVar = STAGES
@@ -161,8 +167,13 @@ class EchoMind(Benchmark):
     def rubric(self, category: str) -> tuple[RubricLevel, ...]:
         return RUBRICS[category]
 
-    def instructions(self, language: str) -> str:
-        return text_of(TEXTS["instructions"])[language]
+    def instructions(self, language: str, design: Design = DESIGN) -> str:
+        told = TEXTS["instructions"]
+        tasks = self.tasks_of(design)
+        kinds = [text_of(told[task])[language] for task in tasks]
+        listed = "\n".join(f"{number}. {text}" for number, text in enumerate(kinds, start=1))
+        head = text_of(told["head"])[language].format(count=told["count"][language][len(tasks) - 1])
+        return "\n\n".join([head, listed, text_of(told["tail"])[language]])
 
     def script_prompt(self, brief: BriefSpec, rng: Random) -> Prompt:
         entry = ATTRIBUTES[brief.category.key]
@@ -254,8 +265,9 @@ class EchoMind(Benchmark):
         if stimulus is None:
             return None
         given = {answer.trial.key for answer in answers}
+        tasks = self.tasks_of(design)
         for trial in _trials(item, stimulus, rng):
-            if trial.key not in given:
+            if trial.key.partition("-")[0] in tasks and trial.key not in given:
                 return replace(trial, order=design.order)
         return None
 

@@ -115,13 +115,15 @@ class EmoSBench(Benchmark):
         ),
     )
     headline: ClassVar = "exact"
+    tasks: ClassVar = {"grade": {"en": "Grade a response", "zh": "为回应打分"}}
+    asks: ClassVar = ("grade",)
     scale: ClassVar = (1, 4)
     stages: ClassVar = STAGES
 
     def rubric(self, category: str) -> tuple[RubricLevel, ...]:
         return RUBRICS[category]
 
-    def instructions(self, language: str) -> str:
+    def instructions(self, language: str, design: Design = DESIGN) -> str:  # noqa: ARG002 -- there is one variant
         return text_of(TEXTS["instructions"])[language]
 
     def script_prompt(self, brief: BriefSpec, rng: Random) -> Prompt:

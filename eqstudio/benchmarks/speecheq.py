@@ -1,12 +1,12 @@
 """SpeechEQ: which of two deliveries of the same words suits the moment, twice in one conversation.
 
-The rendition chosen first becomes the context of the second question. Trial keys are ``s4`` and ``s6``.
+The rendition chosen first becomes the context of the second question. Trial keys are ``s4`` and ``s6``; ``speecheq_trials``
+tells the variants.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, cast
 
@@ -39,6 +39,7 @@ from eqstudio.benchmarks.scripts import (
     slug,
     tone_delivery,
 )
+from eqstudio.benchmarks.speecheq_trials import RIGHT, TONE_CLIP, TONE_TEXT, WRONG, instructions, next_trial, score
 from eqstudio.benchmarks.speecheq_writing import STAGES, assemble
 from eqstudio.benchmarks.texts import (
     categories_read,
@@ -49,7 +50,6 @@ from eqstudio.benchmarks.texts import (
     text_of,
     texts_load,
 )
-from eqstudio.benchmarks.trials import Design, Option, Outcome, Parsed, Segment, Trial, TrialKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -57,12 +57,12 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from eqstudio.benchmarks.base import Answered, ItemView, TurnView
+    from eqstudio.benchmarks.base import Answered, ItemView
     from eqstudio.benchmarks.stages import Written
+    from eqstudio.benchmarks.trials import Design, Parsed, Trial
 
 TEXTS = texts_load("speecheq")
 RUBRICS = rubrics_read(TEXTS)
-RIGHT, WRONG = "high", "low"
 OPPOSITE = {
     "pace": {"slow": "fast", "fast": "slow"},
     "pitch": {"low": "high", "high": "low"},
@@ -185,15 +185,29 @@ class SpeechEQ(Benchmark):
         Metric("acc_all", {"en": "Accuracy, all choices", "zh": "总体正确率"}, _all, chance=0.5, binary=False),
     )
     headline: ClassVar = "acc_traj"
-    parts: ClassVar = {"s4": {"en": "Turn 4", "zh": "第 4 轮"}, "s6": {"en": "Turn 6", "zh": "第 6 轮"}}
+    parts: ClassVar = {
+        "s4": {"en": "Turn 4", "zh": "第 4 轮"},
+        "s6": {"en": "Turn 6", "zh": "第 6 轮"},
+        TONE_TEXT: {"en": "Tone: description of a voice", "zh": "语气：为声音选描述"},
+        TONE_CLIP: {"en": "Tone: voice of a description", "zh": "语气：为描述选声音"},
+    }
+    tasks: ClassVar = {
+        "choice": {"en": "Choose between two deliveries", "zh": "在两种说法中选择"},
+        "tone": {"en": "Match voice and description", "zh": "声音与描述配对"},
+    }
+    asks: ClassVar = ("choice",)
     stages: ClassVar = STAGES
     shortcut_pairs: ClassVar = (RIGHT, WRONG)
 
     def rubric(self, category: str) -> tuple[RubricLevel, ...]:
         return RUBRICS[category]
 
-    def instructions(self, language: str) -> str:
-        return text_of(TEXTS["instructions"])[language]
+    def instructions(self, language: str, design: Design = DESIGN) -> str:
+        return instructions(language, design)
+
+    def part(self, key: str, extras: Mapping[str, Any]) -> str:
+        kind = key.rpartition("-")[0]
+        return kind if kind in self.parts else super().part(key, extras)
 
     def script_prompt(self, brief: BriefSpec, rng: Random) -> Prompt:
         rubric = self.rubric(brief.category.key)
@@ -282,59 +296,10 @@ class SpeechEQ(Benchmark):
     def next_trial(
         self, item: ItemView, answers: Sequence[Answered], rng: Random, design: Design = DESIGN
     ) -> Trial | None:
-        given = {answer.trial.key: answer for answer in answers}
-        history: list[Segment] = []
-        for turn in sorted(item.turns, key=lambda turn: turn.position):
-            if turn.role != "critical":
-                history += [_segment(item, turn, variant.uid) for variant in turn.variants[:1]]
-                continue
-            order = sorted(variant.uid for variant in turn.variants if variant.has_audio)
-            rng.shuffle(order)
-            if len(order) < max(len(turn.variants), 2):  # nothing to choose from: it is told as context
-                history += [_segment(item, turn, uid) for uid in (order or _uids(turn))[:1]]
-                continue
-            trial = replace(self._question(item, turn, tuple(history), order), order=design.order)
-            answer = given.get(trial.key)
-            if answer is None:
-                return trial
-            chosen = answer.chosen
-            history.append(_segment(item, turn, chosen.variant if chosen and chosen.variant else order[0]))
-        return None
-
-    def _question(self, item: ItemView, turn: TurnView, history: tuple[Segment, ...], order: list[str]) -> Trial:
-        return Trial(
-            key=f"s{turn.position}",
-            kind=TrialKind.CHOICE,
-            category=item.category,
-            language=item.language,
-            question=text_of(TEXTS["ask"])[item.language].format(name=_speaker(item, turn)),
-            scenario="\n".join(str(item.scenario[key]) for key in ("title", "context") if item.scenario.get(key)),
-            context=history,
-            options=tuple(Option(letter=letter, variant=uid) for letter, uid in zip("ABCDEFGH", order, strict=False)),
-        )
+        return next_trial(item, answers, rng, design)
 
     def score(self, item: ItemView, trial: Trial, parsed: Parsed) -> Score:
-        if parsed.outcome is not Outcome.ANSWERED:
-            return Score()
-        chosen = next((option.variant for option in trial.options if option.letter == parsed.value), None)
-        right = {variant.uid for turn in item.turns for variant in turn.variants if variant.label == RIGHT}
-        return Score(correct=chosen in right)
-
-
-def _uids(turn: TurnView) -> list[str]:
-    return sorted(variant.uid for variant in turn.variants)
-
-
-def _speaker(item: ItemView, turn: TurnView) -> str:
-    """The name in the story; the part (``speaker2``) only where no name is known."""
-    return str(item.scenario.get(f"{turn.speaker}_name") or turn.speaker)
-
-
-def _segment(item: ItemView, turn: TurnView, uid: str) -> Segment:
-    """The line as heard; as read only where it has no sound."""
-    variant = next(variant for variant in turn.variants if variant.uid == uid)
-    speaker = _speaker(item, turn)
-    return Segment(speaker, variant=uid) if variant.has_audio else Segment(speaker, text=variant.text)
+        return score(item, trial, parsed)
 
 
 def _variants(line: ContextLine | CriticalLine, brief: BriefSpec) -> tuple[VariantSpec, ...]:

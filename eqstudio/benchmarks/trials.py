@@ -20,12 +20,14 @@ class Design:
 
     ``history``: what is heard before a later question about an item is what the respondent chose (own), the right
     rendition (gold, teacher-forced), or nothing (none, direct). ``order``: where a reason stands. ``tasks``: kinds of
-    question, by the names in ``Benchmark.tasks``; empty for those it asks by itself.
+    question, by the names in ``Benchmark.tasks``; empty for those it asks by itself. ``foils``: what was said of the voices
+    of other items, for questions that need wrong answers from elsewhere.
     """
 
     history: History = "own"
     order: Order = "rationale_first"
     tasks: tuple[str, ...] = ()
+    foils: tuple[str, ...] = ()
 
 
 class TrialKind(StrEnum):

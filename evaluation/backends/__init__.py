@@ -2,9 +2,26 @@
 
 from eqstudio.registry import Registry
 from evaluation.backends.base import Answer, Backend, ClipAudio, Evaluator
+from evaluation.backends.configured import Models
+from evaluation.backends.recogniser import Recogniser
 
-backends: Registry[Backend] = Registry(
-    "model",
+flavours: Registry[Backend] = Registry(
+    "flavour",
+    {
+        "azure": "evaluation.backends.flavours:Azure",
+        "command": "evaluation.backends.command:CommandBackend",
+        "dashscope": "evaluation.backends.dashscope:DashScope",
+        "gemini": "evaluation.backends.flavours:Gemini",
+        "openai": "evaluation.backends.flavours:ChatFlavour",
+        "portkey": "evaluation.backends.flavours:Portkey",
+        "transformers": "evaluation.backends.transformers_models:TransformersBackend",
+        "vllm": "evaluation.backends.vllm_models:VllmBackend",
+        "vllm-omni": "evaluation.backends.flavours:VllmOmni",
+        "vllm-server": "evaluation.backends.flavours:VllmServer",
+    },
+)
+
+backends = Models(
     {
         "fake": "evaluation.backends.fake:FakeBackend",
         "first": "evaluation.backends.blind:FirstBackend",
@@ -14,15 +31,33 @@ backends: Registry[Backend] = Registry(
         "rule-lower": "evaluation.backends.acoustic:LowerBackend",
         "rule-quieter": "evaluation.backends.acoustic:QuieterBackend",
     },
+    flavours,
 )
 
 evaluators: Registry[Evaluator] = Registry(
     "evaluator",
     {
         "mcq": "evaluation.backends.modalities:Mcq",
+        "multiturn-direct": "evaluation.backends.history:Direct",
+        "multiturn-gold": "evaluation.backends.history:TeacherForced",
+        "persona": "evaluation.backends.persona:Persona",
+        "ser_llm": "evaluation.backends.emotion:InWords",
+        "ser_raw_llm": "evaluation.backends.emotion:InNumbers",
+        "shuffled": "evaluation.backends.modalities:Shuffled",
         "silence": "evaluation.backends.modalities:Silence",
+        "swapped": "evaluation.backends.modalities:Swapped",
         "text": "evaluation.backends.modalities:TextOnly",
+        "tone": "evaluation.backends.history:Tone",
     },
 )
 
-__all__ = ["Answer", "Backend", "ClipAudio", "Evaluator", "backends", "evaluators"]
+recognisers: Registry[Recogniser] = Registry(
+    "recogniser",
+    {
+        "dimensions": "evaluation.backends.recogniser:Dimensions",
+        "fake": "evaluation.backends.recogniser:FakeRecogniser",
+        "labels": "evaluation.backends.recogniser:Labels",
+    },
+)
+
+__all__ = ["Answer", "Backend", "ClipAudio", "Evaluator", "backends", "evaluators", "flavours", "recognisers"]

@@ -28,12 +28,15 @@ class ClipAudio:
 
 @dataclass(frozen=True)
 class Answer:
-    """``raw`` as given. ``failure`` is ``refused`` or ``error`` where there is none, ``error`` says why."""
+    """``raw`` as given. ``failure`` is ``refused`` or ``error`` where there is none, ``error`` says why. ``sound`` is a spoken
+    reply in base64, whose words are ``raw``; whoever stores the answer keeps it by ``reply_kept``.
+    """
 
     raw: str
     failure: str = ""
     error: str = ""
     paradata: dict[str, Any] = field(default_factory=dict)
+    sound: str = ""
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,18 @@ class Evaluator(ABC):
     """How a question is put: which variants of it are asked, what is heard, what is read, what is told before."""
 
     alias: ClassVar[str]
-    is_fake: ClassVar[bool] = False
+    elsewhere: ClassVar[bool] = False
+    """Whether it asks clips for ``other`` ones, which must then be read with them."""
+
+    @property
+    def queue(self) -> str:
+        """``gpu`` where it computes with a model of its own; the run then goes to those workers."""
+        return "io"
+
+    @property
+    def is_fake(self) -> bool:
+        """Whether what is put in place of the sound is made up; refused in production."""
+        return False
 
     def parameters(self) -> dict[str, Any]:
         """Everything of its own that shapes an answer, for the RunSpec."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import io
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import count
 from typing import TYPE_CHECKING
 
-import soundfile
-
 from eqstudio.benchmarks.base import TrialKind
+from evaluation.backends.sounds import wav_joined, wav_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,6 +25,18 @@ FORM = {
     "en": "Answer with one JSON object and nothing else: {{{fields}}}",
     "zh": "只用一个 JSON 对象回答，不要写别的内容：{{{fields}}}",
 }
+ALOUD = {
+    "en": "Answer aloud: say your reply to the speaker, and nothing else.",
+    "zh": "请用语音回答：直接说出你对说话人的回应，不要说别的内容。",
+}
+JOINED = {
+    "en": {
+        "head": "The recording holds {count} clips one after the other, with a second of silence between them.",
+        "clip": "(clip {number})",
+    },
+    "zh": {"head": "录音里依次有 {count} 段音频，每两段之间有一秒静音。", "clip": "（第 {number} 段）"},
+}
+PAUSE_S = 1.0
 WORDS = {
     "en": {"option": "Option {letter}", "scenario": "Situation"},
     "zh": {"option": "选项 {letter}", "scenario": "情境"},
@@ -50,10 +61,31 @@ class Message:
     parts: tuple[Part, ...]
 
 
-def message_of(exam: Exam, evaluator: Evaluator, trial: Trial, clips: Clips) -> Message:
-    """The question as ``evaluator`` puts it: instructions and form of the answer, situation, lines, question, options."""
+def message_of(exam: Exam, evaluator: Evaluator, trial: Trial, clips: Clips, *, aloud: bool = False) -> Message:
+    """The question as ``evaluator`` puts it: instructions and form of the answer, situation, lines, question, options.
+
+    ``aloud``: the answer is wanted as speech.
+    """
     system = evaluator.instructions(exam.instructions[trial.language], trial)
-    return Message(f"{system}\n\n{contract(trial)}", tuple(_parts(evaluator, trial, clips)))
+    form = ALOUD[trial.language] if aloud else contract(trial)
+    return Message(f"{system}\n\n{form}", tuple(_parts(evaluator, trial, clips)))
+
+
+def joined(message: Message, language: str) -> Message:
+    """The same question with all its clips in one recording, for models that take no more than one.
+
+    Where a clip stood its number stands. A question with one clip or none stays as it is.
+    """
+    heard = [part.audio for part in message.parts if part.audio is not None]
+    if len(heard) < 2:  # noqa: PLR2004 -- nothing to join
+        return message
+    words, numbers = JOINED[language], count(1)
+    parts = [Part(words["clip"].format(number=next(numbers))) if part.audio else part for part in message.parts]
+    seconds = sum(clip.duration for clip in heard) + PAUSE_S * (len(heard) - 1)
+    whole = replace(
+        heard[0], media_type="audio/wav", duration=seconds, read=lambda: wav_joined([c.read() for c in heard], PAUSE_S)
+    )
+    return Message(message.system, (Part(words["head"].format(count=len(heard))), Part(audio=whole), *parts))
 
 
 def contract(trial: Trial) -> str:
@@ -71,14 +103,6 @@ def sound_of(clip: ClipAudio) -> tuple[bytes, str]:
     if clip.media_type in MP3:
         return data, "mp3"
     return (data, "wav") if clip.media_type in WAV else (wav_of(data), "wav")
-
-
-def wav_of(data: bytes) -> bytes:
-    """The same samples as 16-bit WAV."""
-    samples, rate = soundfile.read(io.BytesIO(data), dtype="int16", always_2d=True)
-    buffer = io.BytesIO()
-    soundfile.write(buffer, samples, rate, format="WAV", subtype="PCM_16")
-    return buffer.getvalue()
 
 
 def _parts(evaluator: Evaluator, trial: Trial, clips: Clips) -> Iterator[Part]:

@@ -12,7 +12,7 @@ from django.conf import settings
 from eqstudio.benchmarks.base import Trial
 from eqstudio.errors import GiveUp, ProviderError
 from eqstudio.net import Endpoint, secret
-from eqstudio.net_json import json_post
+from eqstudio.net_json import connections_close, json_post
 from evaluation.backends.base import Answer, Backend, Clips
 from evaluation.backends.messages import FORM, Message, Part, message_of, sound_of
 
@@ -35,7 +35,7 @@ class OpenAIBackend(Backend):
         )
 
     def parameters(self) -> dict[str, Any]:
-        return {"base_url": settings.EXAM_BASE_URL, "temperature": 0, "form": FORM["en"]}
+        return {"base_url": settings.EXAM_BASE_URL, "temperature": 0, "form": FORM["en"], **self.evaluator.parameters()}
 
     def check(self) -> None:
         if settings.EXAM_KEY_ENV:
@@ -59,6 +59,9 @@ class OpenAIBackend(Backend):
         began = time.monotonic()
         completion = json_post(self.endpoint, "chat/completions", body, what=f"{self.model} at question {trial.key}")
         return answer_read(completion, round((time.monotonic() - began) * 1000))
+
+    def close(self) -> None:
+        connections_close()
 
 
 def _part(part: Part) -> dict[str, Any]:

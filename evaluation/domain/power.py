@@ -7,7 +7,7 @@ right-or-wrong answers the variance of a difference is the share of discordant p
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 
 _NORMAL = NormalDist()
@@ -82,6 +82,20 @@ class Plan:
     def half_width(self) -> float:
         """Half of the 95 % interval that the difference will have."""
         return _NORMAL.inv_cdf(0.975) * self.error
+
+
+def people_needed(difference: float, plan: Plan, *, most: int = 10_000) -> int | None:
+    """The fewest people with whom ``plan`` sees ``difference`` (power .8); None where no number up to ``most`` is enough."""
+    low, high = 1, most
+    if replace(plan, people=most).detectable() > difference:
+        return None
+    while low < high:
+        middle = (low + high) // 2
+        if replace(plan, people=middle).detectable() <= difference:
+            high = middle
+        else:
+            low = middle + 1
+    return low
 
 
 def _z(alpha: float, power: float) -> float:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Languages = dict[str, str]
@@ -72,6 +73,8 @@ class Recruitment(Block):
     people: int | None = Field(default=None, ge=1, description="how many are wanted")
     pay: float | None = Field(default=None, ge=0, description="for one complete sitting")
     currency: str = Field(default="", max_length=3)
+    bonus: str = Field(default="", max_length=400, description="how much more for doing well, by which rule")
+    screening: str = Field(default="", max_length=1000, description="who is turned away while recruiting")
     demographics: tuple[str, ...] = Field(default=(), description="optional questions: age_band, gender, ...")
     consent: Consent = Consent()
 
@@ -89,6 +92,11 @@ class Execution(Block):
     repeats: int = Field(default=0, ge=0, le=50)
     gate_share: Share = 0.9
     no_ai_statement: bool = False
+    instructions: Languages = Field(
+        default={}, description="in place of the benchmark's own; page and prompt get the same"
+    )
+    tools: str = Field(default="", max_length=400, description="what people may use, and who sees to it")
+    differences: str = Field(default="", max_length=2000, description="what people and models do not get alike")
 
 
 class Exclusion(Block):
@@ -122,3 +130,48 @@ def protocol_hash(content: dict[str, Any]) -> str:
     """SHA-256 over the canonical JSON (sorted keys, no spaces, UTF-8), in hexadecimal."""
     text = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+class ProtocolError(ValueError):
+    """A protocol that cannot be read: ``field`` is the dotted name of what is wrong, ``expected`` says what it wants."""
+
+    def __init__(self, field: str, expected: str) -> None:
+        super().__init__(f"{field}: {expected}")
+        self.field = field
+        self.expected = expected
+
+
+def protocol_read(content: Mapping[str, Any]) -> Protocol:
+    """A protocol from JSON or TOML; ProtocolError names the first field that is wrong and what it should be."""
+    try:
+        return Protocol.model_validate_json(json.dumps(content), strict=True)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(str(part) for part in first["loc"]) or "protocol"
+        given = "" if isinstance(first.get("input"), dict) else f" (given: {str(first.get('input'))[:80]!r})"
+        raise ProtocolError(place, f"{_wanted(place, first)}{given}") from error
+    except TypeError as error:
+        raise ProtocolError("protocol", str(error)) from error
+
+
+def _wanted(place: str, problem: Any) -> str:
+    if problem["type"] != "extra_forbidden":
+        return str(problem["msg"])
+    *path, _name = place.split(".")
+    block: Any = Protocol
+    for part in path:
+        block = block.model_fields[part].annotation if part in getattr(block, "model_fields", {}) else None
+    known = ", ".join(block.model_fields) if block is not None else ""
+    return f"there is no such field; known: {known}" if known else "there is no such field"
+
+
+def protocol_diff(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
+    """What changed between two protocols, as (dotted field, before, after) in the order of the protocol."""
+    found: list[tuple[str, Any, Any]] = []
+    for name in [*before, *(name for name in after if name not in before)]:
+        one, other = before.get(name), after.get(name)
+        if isinstance(one, dict) and isinstance(other, dict):
+            found += [(f"{name}.{field}", old, new) for field, old, new in protocol_diff(one, other)]
+        elif one != other:
+            found.append((name, one, other))
+    return found

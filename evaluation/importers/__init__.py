@@ -7,6 +7,9 @@ answer_importers: Registry[AnswerImporter] = Registry(
     "answer format",
     {
         "csv": "evaluation.importers.csv_file:CsvAnswers",
+        "echomind": "evaluation.importers.echomind:EchoMindAnswers",
+        "inspect": "evaluation.importers.inspect:InspectAnswers",
+        "lmeval": "evaluation.importers.lmeval:LmEvalAnswers",
         "speecheq": "evaluation.importers.speecheq:SpeechEQAnswers",
     },
 )

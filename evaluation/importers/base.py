@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
+from django.utils.translation import gettext as _
+
 from eqstudio.errors import InvalidInput
+
+MAX_BYTES = 512 * 1024 * 1024
 
 
 @dataclass(frozen=True)
 class GivenAnswer:
-    """``right_slot`` and ``slot`` count options from 0 as shown there; ``correct`` is the file's own verdict, if it has one.
+    """An answer, and as much as the file tells of the question it belongs to.
 
+    ``item`` is a public id; ``also`` holds ids that the item may have had where it came from. ``trial`` is the key of the
+    question; where a file has none, ``question`` and ``options`` say which it is. ``options`` are the words of the options in
+    the order they had there, ``right_slot`` the place of the right one (from 0): either tells what a letter means.
+    ``slot`` or ``value`` is what the file itself read from the answer (``tells``: whether it says so), ``correct`` its verdict,
+    if it has one. ``delivery`` names the rendition that was asked about; ``history`` "gold" says that earlier questions counted as answered right.
     ``problem`` says why an answer cannot be used; it is refused with that reason.
     """
 
@@ -24,10 +34,18 @@ class GivenAnswer:
     run: int
     raw: str = ""
     failure: str = ""
+    error: str = ""
     right_slot: int | None = None
     slot: int | None = None
+    value: str = ""
+    tells: bool = True
     correct: bool | None = None
     problem: str = ""
+    also: tuple[str, ...] = ()
+    question: str = ""
+    options: tuple[str, ...] = ()
+    delivery: str = ""
+    history: str = ""
     paradata: dict[str, Any] = field(default_factory=dict)
 
 
@@ -42,9 +60,36 @@ class AnswerImporter(ABC):
 
 
 def text_of_file(path: Path) -> str:
+    size_check(path)
     try:
         return path.read_text(encoding="utf-8-sig")
     except OSError as error:
-        raise InvalidInput(f"{path}: cannot be read ({error.strerror}).", field="path") from error
+        raise unreadable(path, error) from error
     except UnicodeDecodeError as error:
-        raise InvalidInput(f"{path.name}: is not UTF-8 text.", field="path") from error
+        raise InvalidInput(_("%(name)s: is not UTF-8 text.") % {"name": path.name}, field="path") from error
+
+
+def size_check(path: Path) -> None:
+    """InvalidInput for a file that is not there or larger than 512 MiB."""
+    try:
+        size = path.stat().st_size
+    except OSError as error:
+        raise unreadable(path, error) from error
+    if size > MAX_BYTES:
+        raise InvalidInput(_("%(name)s: is larger than 512 MiB.") % {"name": path.name}, field="path")
+
+
+def unreadable(path: Path, error: OSError) -> InvalidInput:
+    told = {"path": path, "why": error.strerror}
+    return InvalidInput(_("%(path)s: cannot be read (%(why)s).") % told, field="path")
+
+
+def json_of_file(path: Path) -> Any:
+    """The document in a JSON file; InvalidInput names the line where it breaks."""
+    try:
+        return json.loads(text_of_file(path))
+    except json.JSONDecodeError as error:
+        told = {"name": path.name, "line": error.lineno, "why": error.msg}
+        raise InvalidInput(_("%(name)s: is not JSON (line %(line)d: %(why)s).") % told, field="path") from error
+    except RecursionError as error:
+        raise InvalidInput(_("%(name)s: is nested too deeply.") % {"name": path.name}, field="path") from error

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from eqstudio.errors import InvalidInput
-from evaluation.importers.base import AnswerImporter, GivenAnswer, text_of_file
+from evaluation.importers.base import AnswerImporter, GivenAnswer, json_of_file
 
 TURNS = (("sentence_4", "s4"), ("sentence_6", "s6"))
 _OPTION = re.compile(r"option\s*([12])", re.IGNORECASE)
@@ -21,10 +21,7 @@ class SpeechEQAnswers(AnswerImporter):
     alias: ClassVar = "speecheq"
 
     def read(self, path: Path) -> Iterator[GivenAnswer]:
-        try:
-            document = json.loads(text_of_file(path))
-        except json.JSONDecodeError as error:
-            raise InvalidInput(f"{path.name}: is not JSON (line {error.lineno}: {error.msg}).", field="path") from error
+        document = json_of_file(path)
         responses = document.get("responses") if isinstance(document, dict) else None
         if not isinstance(responses, list):
             raise InvalidInput(

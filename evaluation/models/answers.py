@@ -10,6 +10,7 @@ from eqstudio.benchmarks.base import Outcome
 from eqstudio.ids import uid
 from eqstudio.models import AppendOnly
 from eqstudio.packed import PackedJSONField
+from evaluation.models.parts import Part
 from evaluation.models.respondents import Sitting
 from generation.models import Dialogue
 
@@ -21,6 +22,7 @@ class TrialRecord(AppendOnly):
     sitting = models.ForeignKey(Sitting, on_delete=models.CASCADE, related_name="trials")
     dialogue = models.ForeignKey(Dialogue, on_delete=models.PROTECT, related_name="trials")
     key = models.CharField(max_length=60)
+    part = models.CharField(max_length=10, choices=Part.choices, blank=True, help_text="only items are data")
     take = models.PositiveSmallIntegerField(default=0, help_text="counts up when a failed question is asked anew")
     shown = PackedJSONField()
     created = models.DateTimeField(auto_now_add=True)
@@ -29,7 +31,9 @@ class TrialRecord(AppendOnly):
         verbose_name = "trial"
         ordering: ClassVar = ["pk"]
         constraints: ClassVar = [
-            models.UniqueConstraint(fields=["sitting", "dialogue", "key", "take"], name="trial_once_per_sitting")
+            models.UniqueConstraint(
+                fields=["sitting", "dialogue", "part", "key", "take"], name="trial_once_per_sitting"
+            )
         ]
 
     def __str__(self) -> str:

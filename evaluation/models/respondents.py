@@ -61,7 +61,10 @@ class Respondent(models.Model):
 
 
 class Sitting(models.Model):
-    """One pass of one respondent through the exam. ``run`` counts repeats; ``order_seed`` fixes item and option order."""
+    """One pass of one respondent through the exam. ``run`` counts repeats; ``order_seed`` fixes item and option order.
+
+    Whoever sat a pilot may sit again when it counts: the pilot's sittings are numbered apart.
+    """
 
     class State(models.TextChoices):
         OPEN = "open", _("open")
@@ -83,12 +86,15 @@ class Sitting(models.Model):
     key_access = models.BooleanField(
         default=False, help_text="who sat could read the key; kept out of the human baseline unless asked for"
     )
+    pilot = models.BooleanField(default=False, help_text="opened while the protocol said pilot: in no figure, ever")
     started = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         ordering: ClassVar = ["pk"]
-        constraints: ClassVar = [models.UniqueConstraint(fields=["respondent", "run"], name="sitting_run_once")]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["respondent", "run", "pilot"], name="sitting_run_once")
+        ]
         indexes: ClassVar = [models.Index(fields=["state", "not_before"], name="sitting_due")]
 
     def __str__(self) -> str:

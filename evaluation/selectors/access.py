@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from eqstudio.access import can_curate, can_sit_exam, object_for
+from eqstudio.access import can_curate, can_sit_exam, is_guest, object_for
 from eqstudio.errors import Forbidden, NotFound
 from eqstudio.models import User
 from evaluation.models import Sitting, Study, TrialRecord
@@ -38,7 +38,7 @@ def sitting_for(user: User, uid: str) -> Sitting:
         .select_related("respondent__study__split", "respondent__user")
         .first()
     )
-    if found is None or not can_sit_exam(user):
+    if found is None or not (can_sit_exam(user) or is_guest(user)):
         raise NotFound(_("There is no such sitting."))
     return found
 
@@ -50,7 +50,7 @@ def trial_for(user: User, uid: str) -> TrialRecord:
         .select_related("sitting__respondent__study__split", "sitting__respondent__user", "dialogue")
         .first()
     )
-    if found is None or not can_sit_exam(user):
+    if found is None or not (can_sit_exam(user) or is_guest(user)):
         raise NotFound(_("There is no such question."))
     return found
 

@@ -9,7 +9,8 @@ from django.db.models import Avg, FloatField
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Cast
 
-from evaluation.models import Respondent, Response, Sitting, Study
+from evaluation.models import Respondent, Response, Study
+from evaluation.selectors.marks import counting
 from generation.providers.calls import cost
 
 Effort = dict[str, float | None]
@@ -20,9 +21,7 @@ def efforts_of(*, study: Study, people: str) -> dict[str, Effort]:
 
     People's seconds are those they were active on the page; a model's are its latency. None where nothing is known. Two queries.
     """
-    answers = Response.objects.filter(trial__sitting__respondent__study=study, trial__retake=None, failure="").exclude(
-        trial__sitting__state=Sitting.State.CANCELLED
-    )
+    answers = Response.objects.filter(counting(study), failure="")
     measured = {name: Avg(_number(name)) for name in ("active_ms", "latency_ms", "tokens_in", "tokens_out", "cost")}
     named = ("trial__sitting__respondent__name", "trial__sitting__respondent__run_spec__content__model")
     rows = answers.order_by().values(*named).annotate(**measured)

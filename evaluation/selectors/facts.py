@@ -8,6 +8,8 @@ from typing import Any
 
 from annotation.models import Split, SplitItem
 from eqstudio.benchmarks import Benchmark
+from evaluation.models import Study
+from evaluation.selectors.sampled import sample_stored
 from generation.models import Turn
 
 
@@ -28,13 +30,16 @@ class ItemFacts:
         return self.voices if by == "voice" else (str(getattr(self, by)),)
 
 
-def item_facts(*, split: Split, benchmark: Benchmark) -> dict[int, ItemFacts]:
-    """The facts of every item of the split, in its order. Two queries; reads the extras only where parts need them."""
-    voices = _voices(split)
+def item_facts(*, study: Study, benchmark: Benchmark) -> dict[int, ItemFacts]:
+    """The facts of every item that the study asks, in the split's order. Three queries; reads the extras only where parts need
+    them.
+    """
+    drawn = sample_stored(study)
+    voices = _voices(study.split)
     groups = {category.key: category.group for category in benchmark.categories}
     names = ["dialogue_id", "dialogue__category", "dialogue__language", "dialogue__source", "dialogue__topic_key"]
     with_extras = [*names, "dialogue__extras"] if benchmark.parts_by_extras else names
-    rows = SplitItem.objects.filter(split=split).order_by("position").values_list(*with_extras)
+    rows = SplitItem.objects.filter(split=study.split).order_by("position").values_list(*with_extras)
     return {
         item: ItemFacts(
             category=category,
@@ -46,6 +51,7 @@ def item_facts(*, split: Split, benchmark: Benchmark) -> dict[int, ItemFacts]:
             extras=rest[0] if rest else {},
         )
         for item, category, language, source, topic, *rest in rows
+        if not drawn or item in drawn
     }
 
 

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 
 from django.db.models import QuerySet
 
-from evaluation.models import ErrorTag, Respondent, Response, Sitting, Study
+from evaluation.models import ErrorTag, Respondent, Response, Study
+from evaluation.selectors.marks import counting
 from generation.models import Dialogue
 
 
 def answers_to(*, study: Study, dialogue: Dialogue) -> QuerySet[Response]:
     """Every answer to this item, people first; with what was read from it."""
     return (
-        Response.objects.filter(trial__sitting__respondent__study=study, trial__dialogue=dialogue, trial__retake=None)
-        .exclude(trial__sitting__state=Sitting.State.CANCELLED)
+        Response.objects.filter(counting(study), trial__dialogue=dialogue)
         .select_related("trial__sitting__respondent")
         .prefetch_related("scores")
         .order_by("trial__sitting__respondent_id", "trial__sitting__run", "pk")

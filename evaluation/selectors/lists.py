@@ -8,16 +8,18 @@ from django.db.models import Count, Max, Q, QuerySet
 
 from eqstudio.access import can_curate
 from eqstudio.models import User
-from evaluation.models import Respondent, Response, Sitting, Study
+from evaluation.models import AnswerImport, Respondent, Response, Sitting, Study
 from evaluation.selectors.access import studies_open_for
+from evaluation.selectors.sampled import items_counted, studies_in_pilot
 
 
 @dataclass(frozen=True)
 class StudyLine:
-    """A study with what this person has done in it."""
+    """A study with what this person has done in it (what they did in a pilot is over with the pilot), and how many items it asks."""
 
     study: Study
     sitting: Sitting | None
+    items: int
 
 
 def studies_listed(user: User) -> QuerySet[Study]:
@@ -30,14 +32,22 @@ def studies_listed(user: User) -> QuerySet[Study]:
 
 
 def with_sittings(*, studies: list[Study], user: User) -> list[StudyLine]:
-    """Each study with this person's own sitting; one query."""
+    """Each study with this person's own sitting; three queries at most."""
     mine = {
         sitting.respondent.study_id: sitting
-        for sitting in Sitting.objects.filter(
-            respondent__user_id=user.pk, respondent__study__in=studies
-        ).select_related("respondent")
+        for sitting in Sitting.objects.filter(respondent__user_id=user.pk, respondent__study__in=studies)
+        .select_related("respondent__study__split")
+        .order_by("pk")
     }
-    return [StudyLine(study, mine.get(study.pk)) for study in studies]
+    piloted = studies_in_pilot(study for study, sitting in mine.items() if sitting.pilot)
+    asked = items_counted(studies)
+    return [
+        StudyLine(
+            study, sitting if sitting is None or not sitting.pilot or study.pk in piloted else None, asked[study.pk]
+        )
+        for study in studies
+        for sitting in [mine.get(study.pk)]
+    ]
 
 
 def runs_listed() -> QuerySet[Sitting]:
@@ -74,3 +84,12 @@ def answers_listed(*, sitting: Sitting, outcome: str = "") -> QuerySet[Response]
     if outcome:
         found = found.filter(scores__outcome=outcome).distinct()
     return found.select_related("trial__dialogue").prefetch_related("scores").order_by("pk")
+
+
+def imports_listed(*, study: Study) -> QuerySet[AnswerImport]:
+    """The files of answers that came into a study, latest first, with how many answers each brought; one query."""
+    return (
+        study.answer_imports.select_related("respondent", "imported_by", "withdrawal", "withdrawal__withdrawn_by")
+        .annotate(brought=Count("answers"))
+        .order_by("-pk")
+    )

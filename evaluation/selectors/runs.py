@@ -8,8 +8,8 @@ from decimal import Decimal
 
 from django.db.models import Avg, Count, Exists, Max, OuterRef, Q, QuerySet, Sum
 
-from eqstudio.errors import UnknownAlias
-from evaluation.backends import backends
+from eqstudio.errors import StudioError
+from evaluation.backends import backends, evaluators
 from evaluation.models import Respondent, Response, RunCall, RunItem, RunWorker, Sitting
 from evaluation.selectors.progress import Progress
 
@@ -40,14 +40,15 @@ def sittings_due(*, now: datetime) -> QuerySet[Sitting]:
 
 
 def queue_of(*, sitting_id: int) -> str:
-    """``io`` or ``gpu``, by the backend of the sitting. One that is not there any more is told by whoever tries it."""
-    alias = (
-        Sitting.objects.filter(pk=sitting_id).values_list("respondent__run_spec__content__backend", flat=True).first()
+    """``io`` or ``gpu``, by the backend of the sitting and how it is asked. What is not there any more is told by whoever tries."""
+    content = (
+        Sitting.objects.filter(pk=sitting_id).values_list("respondent__run_spec__content", flat=True).first() or {}
     )
     try:
-        return backends.get(alias or "").queue
-    except UnknownAlias:
+        queues = {backends.get(content.get("backend", "")).queue, evaluators.get(content.get("evaluator", ""))().queue}
+    except StudioError:
         return "io"
+    return "gpu" if "gpu" in queues else "io"
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ from django.utils.translation import gettext as _
 
 from annotation.models import Judgement
 from eqstudio.benchmarks import Benchmark
-from evaluation.models import Respondent, Response, Sitting, Study, TrialRecord
+from evaluation.models import Part, Respondent, Response, Sitting, Study, TrialRecord
+from evaluation.selectors import counted, item_facts
 
 
 @dataclass(frozen=True)
@@ -42,9 +43,9 @@ class Facts:
 def facts_of(study: Study, benchmark: Benchmark, comparison: Mapping[str, Any]) -> Facts:
     """Everything in a handful of queries."""
     sittings = Sitting.objects.filter(
-        respondent__study=study, respondent__kind=Respondent.Kind.PERSON, key_access=False
+        counted(), respondent__study=study, respondent__kind=Respondent.Kind.PERSON, key_access=False
     )
-    asked = TrialRecord.objects.filter(sitting__in=sittings, responses__isnull=False).order_by()
+    asked = TrialRecord.objects.filter(sitting__in=sittings, responses__isnull=False, part=Part.ITEM).order_by()
     per_item = list(
         asked.values("dialogue").annotate(n=Count("sitting__respondent", distinct=True)).values_list("n", flat=True)
     )
@@ -56,7 +57,7 @@ def facts_of(study: Study, benchmark: Benchmark, comparison: Mapping[str, Any]) 
     seconds = _seconds(sittings)
     return Facts(
         items=study.split.item_count,
-        languages=tuple(sorted(set(study.split.items.values_list("dialogue__language", flat=True)))),
+        languages=tuple(sorted({fact.language for fact in item_facts(study=study, benchmark=benchmark).values()})),
         people=len(per_person),
         models=len(systems),
         knowing=int(comparison["key_access"]),

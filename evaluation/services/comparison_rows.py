@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -101,12 +101,12 @@ class Board:
         return part
 
 
-def rows_of(study: Study, *, with_key: bool = False) -> list[Row]:
+def rows_of(study: Study, *, with_key: bool = False, without: Collection[int] | None = None) -> list[Row]:
     """People together in the ways a human baseline is named, then each respondent who answered, in the order they came.
 
-    Who could read the key is listed, but is not part of the human baseline unless ``with_key``.
+    Who could read the key is listed, but is not part of the human baseline unless ``with_key``; ``without`` as in ``marks_of``.
     """
-    sheets = sheets_build(marks_of(study=study))
+    sheets = sheets_build(marks_of(study=study, without=without))
     respondents = [one for one in study.respondents.select_related("user").order_by("pk") if one.pk in sheets]
     knowing = set(
         Sitting.objects.filter(respondent__study=study, key_access=True).values_list("respondent_id", flat=True)

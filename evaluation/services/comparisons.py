@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
@@ -17,7 +17,7 @@ from evaluation.domain.baselines import ceiling
 from evaluation.domain.norms import NoNorm, Norm
 from evaluation.domain.resampling import Resampling
 from evaluation.models import Study
-from evaluation.selectors import ItemFacts, item_facts
+from evaluation.selectors import ItemFacts, item_facts, item_set_of, sample_told, weights_of
 from evaluation.services.comparison_pairs import EXPLORED, explorations_build, pairs_build
 from evaluation.services.comparison_rows import (
     MAJORITY,
@@ -32,6 +32,8 @@ from evaluation.services.comparison_rows import (
 )
 from evaluation.services.norming import COHORT, norm_of, seq_add
 from evaluation.services.parts import parts_build
+from evaluation.services.readings import readings_build
+from evaluation.services.weighting import weighted_build
 
 HALF = 0.5
 BY = ("category", "composite", "language", "source", "voice")
@@ -95,7 +97,7 @@ def comparison_build(
     benchmark = benchmark_get(study.benchmark)
     facts = items_asked(study, asked)
     board = board_build(study, asked, facts)
-    table, chosen = _table(benchmark, board, asked.norm, study.split.manifest_hash)
+    table, chosen = _table(benchmark, board, asked.norm, item_set_of(study))
     metrics = [metric for metric in benchmark.metrics if pair_metrics is None or metric.name in pair_metrics]
     people = next((row for row in board.rows if row.name == PEOPLE), None)
     result: dict[str, Any] = {
@@ -106,6 +108,7 @@ def comparison_build(
         "with_key": asked.with_key,
         "respondents": table,
         "pairs": pairs_build(board, metrics),
+        "weighted": weighted_build(board, weights_of(study), headline_of(benchmark)),
         "parts": parts_build(board, benchmark, {item: fact.extras for item, fact in facts.items()}),
         "ceiling": ceiling(_in_view(people, board), rng=board.rng).as_dict() if people else None,
         "norm_asked": asked.norm,
@@ -113,6 +116,7 @@ def comparison_build(
     }
     if by is not None:
         result |= _groups(benchmark, board, facts, by, chosen)
+    result["readings"] = readings_build(study, board, benchmark.metrics)
     return result
 
 
@@ -124,6 +128,7 @@ def _inputs(study: Study, benchmark: Benchmark) -> dict[str, Any]:
         "benchmark_version": study.benchmark_version,
         "split": str(study.split),
         "manifest_hash": study.split.manifest_hash,
+        "sample": sample_told(study),
         "instructions_hash": study.instructions_hash,
         "seed": study.seed,
         "headline": benchmark.headline,
@@ -134,14 +139,16 @@ def items_asked(study: Study, asked: Asked) -> dict[int, ItemFacts]:
     """Dialogues of the split that pass the filters, with what they can be grouped by."""
     return {
         item: fact
-        for item, fact in item_facts(split=study.split, benchmark=benchmark_get(study.benchmark)).items()
+        for item, fact in item_facts(study=study, benchmark=benchmark_get(study.benchmark)).items()
         if all(value in fact.values(name) for name, value in asked.filters)
     }
 
 
-def board_build(study: Study, asked: Asked, facts: Mapping[int, ItemFacts]) -> Board:
-    """Everything that figures are made from, with one seeded resampling of people and items."""
-    rows = tuple(rows_of(study, with_key=asked.with_key))
+def board_build(
+    study: Study, asked: Asked, facts: Mapping[int, ItemFacts], *, without: Collection[int] | None = None
+) -> Board:
+    """Everything that figures are made from, with one seeded resampling of people and items; ``without`` as in ``marks_of``."""
+    rows = tuple(rows_of(study, with_key=asked.with_key, without=without))
     digest = hashlib.sha256(f"{study.seed}:{study.split.manifest_hash}".encode()).digest()
     rng = np.random.default_rng(int.from_bytes(digest[:8], "big"))
     people = max((len(row.sheets) for row in rows), default=0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.utils.translation import gettext
@@ -26,9 +26,13 @@ def clips_of(trial: Trial) -> list[tuple[str, str]]:
 
 def unheard_in(*, trial: TrialRecord, heard: Mapping[str, Any], share: float) -> list[str]:
     """Names of the clips of a question that were heard less than ``share``."""
+    return unheard_among(clips=clips_of(Trial.from_dict(trial.shown)), heard=heard, share=share)
+
+
+def unheard_among(*, clips: Sequence[tuple[str, str]], heard: Mapping[str, Any], share: float) -> list[str]:
+    """Names of those of ``clips`` (variant uid and name) that were heard less than ``share``."""
     if not isinstance(heard, Mapping):
         raise InvalidInput("What was heard should be played intervals by clip.", field="heard")
-    clips = clips_of(Trial.from_dict(trial.shown))
     variants = variants_by_uid(uids=[uid for uid, _name in clips])
     missing = []
     for uid, name in clips:

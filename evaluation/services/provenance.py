@@ -17,6 +17,7 @@ from django.db import IntegrityError, transaction
 from eqstudio.benchmarks import benchmark_get
 from eqstudio.benchmarks.parsing import PARSER_VERSION
 from evaluation.models import RunSpec, Study
+from evaluation.selectors import protocol_of
 
 _PACKAGES = ("django", "openai", "httpx", "numpy", "scipy", "soundfile", "statsmodels")
 
@@ -57,6 +58,7 @@ def run_spec_ensure(*, study: Study, backend: str, evaluator: str, model: str, p
         "split": {"name": str(study.split), "manifest_hash": study.split.manifest_hash},
         "instructions_hash": study.instructions_hash,
         "seed": study.seed,
+        "design": protocol_of(study).design.model_dump(mode="json", include={"history", "order", "tasks"}),
         "backend": backend,
         "evaluator": evaluator,
         "model": model,

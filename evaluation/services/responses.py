@@ -30,7 +30,7 @@ def response_record(
     """Store one answer, then read and score it. A second answer to the same question returns the first.
 
     The raw answer is committed before it is parsed. A person must have heard every clip of the question to the study's
-    share (InvalidInput, field ``heard``). Inserts one Response and one ScoreRecord.
+    share (InvalidInput, field ``heard``); their answers are numbered in the order given. Inserts one Response and one ScoreRecord.
     """
     existing = trial.responses.first()
     if existing is not None:
@@ -44,6 +44,8 @@ def response_record(
         key_access_mark(sitting=sitting, user=sitting.respondent.user)
     if sitting.respondent.kind == Respondent.Kind.PERSON and not failure:
         _gate(trial, {} if heard is None else heard)
+    if sitting.respondent.kind == Respondent.Kind.PERSON:
+        paradata = {**(paradata or {}), "order": sitting.trials.filter(responses__isnull=False).count() + 1}
     return response_store(trial=trial, raw=raw, failure=failure, error=error, heard=heard, paradata=paradata)
 
 

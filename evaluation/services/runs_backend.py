@@ -15,6 +15,7 @@ from eqstudio.errors import Conflict, InvalidInput
 from evaluation.backends import Backend, backends, evaluators
 from evaluation.backends.base import Exam
 from evaluation.models import Sitting, Study
+from evaluation.services.asked import instructions_for
 
 _MIB = 1024 * 1024
 _lock = threading.Lock()
@@ -25,7 +26,12 @@ def backend_make(study: Study, alias: str, evaluator: str, *, seed: int) -> Back
     kind = backends.get(alias)
     if settings.PRODUCTION and kind.is_fake:
         raise InvalidInput(_("%(alias)s is a fake: it is refused in production.") % {"alias": alias}, field="backend")
-    return kind(Exam(instructions=study.instructions, seed=seed), evaluators.get(evaluator)())
+    asks = evaluators.get(evaluator)()
+    if settings.PRODUCTION and asks.is_fake:
+        raise InvalidInput(
+            _("%(alias)s is a fake: it is refused in production.") % {"alias": evaluator}, field="evaluator"
+        )
+    return kind(Exam(instructions=instructions_for(study, asks), seed=seed), asks)
 
 
 def backend_of(*, sitting: Sitting) -> Backend:

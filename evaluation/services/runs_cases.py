@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from eqstudio.benchmarks.base import Answered, Parsed, Trial
@@ -11,10 +11,11 @@ from eqstudio.blobs import blob_read
 from eqstudio.errors import GiveUp, InvalidInput, ProviderError
 from evaluation.backends.base import ClipAudio, Clips
 from evaluation.models import RunItem, Sitting, TrialRecord
+from evaluation.selectors.elsewhere import swaps_of
 from evaluation.services.scoring import response_parsed, response_score
 from evaluation.services.sittings import trial_build
 from generation.media import clip_served
-from generation.models import Dialogue, Variant
+from generation.models import Dialogue, Rendition, Variant
 from generation.selectors import WholeItem, items_whole
 
 SOUND_MISSING = "sound missing"
@@ -36,6 +37,8 @@ class Case:
     item: RunItem
     sitting: Sitting
     whole: WholeItem
+    elsewhere: Mapping[str, Variant]
+    """Sounds of other items by variant, for an evaluator that plays those."""
     kept: dict[str, Kept] = field(default_factory=dict)
     takes: dict[str, int] = field(default_factory=dict)
     """By question: how often it was asked and taken back."""
@@ -75,21 +78,37 @@ class Case:
     @property
     def clips(self) -> Clips:
         """The sounds of the pending question, for whoever answers it; no database is asked from here on."""
-        return partial(_clip, self.whole, self.pending.key if self.pending else "")
+        return partial(_clip, self.whole, self.elsewhere, self.pending.key if self.pending else "")
 
 
-def cases_read(*, sitting: Sitting, items: Iterable[RunItem]) -> list[Case]:
-    """The leased dialogues with what was answered so far, walked to their next question; a constant number of queries.
+def cases_read(*, sitting: Sitting, items: Iterable[RunItem], elsewhere: bool = False) -> list[Case]:
+    """The leased dialogues with what was answered so far, walked to their next question; a constant number of queries, or
+    four more a dialogue with ``elsewhere``, for an evaluator that plays sounds of other items.
 
     Scores what a kill left unscored.
     """
     rows = list(items)
     whole = items_whole(ids=[row.dialogue_id for row in rows])
-    cases = {row.dialogue_id: Case(row, sitting, whole[row.dialogue_id]) for row in rows}
+    cases = {
+        row.dialogue_id: Case(row, sitting, whole[row.dialogue_id], _swaps(sitting, whole[row.dialogue_id], elsewhere))
+        for row in rows
+    }
     _history_read(sitting, cases)
     for case in cases.values():
         case.advance()
     return list(cases.values())
+
+
+def _swaps(sitting: Sitting, whole: WholeItem, elsewhere: bool) -> Mapping[str, Variant]:  # noqa: FBT001 -- as the backend says
+    if not elsewhere:
+        return {}
+    swaps = swaps_of(study=sitting.respondent.study, dialogue=whole.dialogue)
+    dialogues = Dialogue.objects.in_bulk({other.turn.dialogue_id for other in swaps.values()})
+    for other in swaps.values():
+        other.turn.dialogue = dialogues[
+            other.turn.dialogue_id
+        ]  # named where a sound is missing, in a thread without a database
+    return swaps
 
 
 def _history_read(sitting: Sitting, cases: dict[int, Case]) -> None:
@@ -117,14 +136,20 @@ def _history_read(sitting: Sitting, cases: dict[int, Case]) -> None:
             case.kept[record.key] = Kept(record.pk, Trial.from_dict(record.shown), parsed)
 
 
-def _clip(whole: WholeItem, key: str, uid: str) -> ClipAudio:
-    variant = whole.variants[uid]
+def _clip(whole: WholeItem, elsewhere: Mapping[str, Variant], key: str, uid: str) -> ClipAudio:
+    variant, other = whole.variants[uid], elsewhere.get(uid)
+    copies = whole.copies.get(variant.clip_id, ()) if variant.clip_id else ()
+    found = _audio(variant, key, copies)
+    return found if other is None else replace(found, other=partial(_audio, other, key, None))
+
+
+def _audio(variant: Variant, key: str, copies: Iterable[Rendition] | None) -> ClipAudio:
     audio = variant.clip
     if audio is None:
         raise InvalidInput(f"A clip of the question {key} is missing.")
-    served = clip_served(clip=audio, renditions=whole.copies.get(audio.pk, ()))
+    served = clip_served(clip=audio, renditions=copies)
     return ClipAudio(
-        variant=uid,
+        variant=variant.uid,
         text=variant.text,
         media_type=served.media_type,
         duration=audio.duration,

@@ -171,7 +171,7 @@ class Engine:
         items = items_claim(sitting=self.sitting, holder=self.holder, now=self.clock(), count=count)
         if not items:
             return
-        cases = cases_read(sitting=self.sitting, items=items)
+        cases = cases_read(sitting=self.sitting, items=items, elsewhere=self.backend.evaluator.elsewhere)
         self.held.update((case.item.pk, case) for case in cases)
         for case in cases:
             if case.item.stops >= MAX_STOPS:
@@ -327,8 +327,9 @@ class Engine:
         if not given and not calls:
             return
         kept = answers_store(sitting=self.sitting, plan=self.plan, model=self.backend.model, given=given, calls=calls)
+        new = {id(one.case) for one in kept}
         for one in given:
-            if one.case.pending is None and one not in kept:
+            if one.case.pending is None and id(one.case) not in new:
                 self.held.pop(one.case.item.pk, None)
         self.answered += len(kept)
         self.told(self.answered)

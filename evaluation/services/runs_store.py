@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -14,6 +14,7 @@ from django.db import IntegrityError, transaction
 from eqstudio.benchmarks import benchmark_get
 from eqstudio.benchmarks.base import Outcome, Parsed, Trial
 from evaluation.backends import Answer
+from evaluation.backends.speaking import reply_kept
 from evaluation.models import Response, RunCall, RunPlan, ScoreRecord, Sitting, TrialRecord, TrialRetake
 from evaluation.services.responses import MAX_RAW
 from evaluation.services.runs_budget import calls_count
@@ -71,11 +72,13 @@ def called(case: Case, trial: Trial, answer: Answer, *, model: str, at: datetime
 def answers_store(
     *, sitting: Sitting, plan: RunPlan, model: str, given: Sequence[Given], calls: Sequence[Called]
 ) -> list[Given]:
-    """Commit answers and the ledger in one transaction, then read and score the answers in another.
+    """Commit answers and the ledger in one transaction, then read and score the answers in another. Spoken replies are kept as
+    clips before.
 
     Returns the answers that are new, with their cases walked on to the next question. An answer that another worker gave
     first is dropped and its case left without a pending question; the ledger keeps the call.
     """
+    given = [_sound_kept(one) for one in given]
     try:
         kept = _raw_store(sitting, plan, model, given, calls)
     except IntegrityError:
@@ -88,6 +91,13 @@ def answers_store(
                 one.case.pending = None
         _raw_store(sitting, plan, model, [], calls)
     return _scores_store(sitting, kept)
+
+
+def _sound_kept(one: Given) -> Given:
+    if not one.answer.sound:
+        return one
+    paradata = {**one.answer.paradata, **reply_kept(one.answer.sound)}
+    return replace(one, answer=replace(one.answer, sound="", paradata=paradata))
 
 
 @transaction.atomic

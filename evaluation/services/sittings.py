@@ -12,8 +12,14 @@ from eqstudio.errors import Conflict, InvalidInput
 from eqstudio.events import event_record
 from eqstudio.models import User
 from evaluation.domain.order import order_seed, trial_mirror, trial_rng
-from evaluation.models import Respondent, Sitting, Study, TrialRecord
-from evaluation.selectors import dialogue_order
+from evaluation.models import Part, Respondent, Sitting, Study, TrialRecord
+from evaluation.models.imports import RUNS
+from evaluation.selectors import order_of, protocol_of
+from evaluation.selectors.plans import plan_missing
+from evaluation.services.asked import design_for, evaluator_of
+from evaluation.services.participants import participant_ensure, participant_return
+from evaluation.services.plans import plan_make, time_is_up
+from evaluation.services.sampling import sample_ensure
 from evaluation.services.scoring import response_parsed, response_score
 from generation.models import Dialogue
 from generation.selectors import item_view
@@ -47,21 +53,29 @@ def sitting_open(
 ) -> Sitting:
     """Begin a sitting, or return the one already begun. Exactly one of ``user`` and ``respondent`` says who sits.
 
-    The sitting of a person who can read the key is marked as such.
+    The sitting of a person who can read the key is marked as such; while the protocol says pilot, a sitting is a pilot's.
     """
     if (user is None) == (respondent is None):
         raise InvalidInput("A sitting needs either a person or a respondent.", field="respondent")
     if not study.is_open:
         raise Conflict("This study is closed; it takes no more answers.")
     sits = respondent or person_ensure(study=study, user=user)  # type: ignore[arg-type]
-    found, _created = Sitting.objects.select_related("respondent__study__split").get_or_create(
+    protocol = protocol_of(study)
+    if not protocol.execution.pilot:
+        sample_ensure(study=study, sampling=protocol.sampling, actor=user)
+    if sits.kind == Respondent.Kind.PERSON:
+        participant_ensure(respondent=sits)
+    found, created = Sitting.objects.select_related("respondent__study__split").get_or_create(
         respondent=sits,
         run=run,
+        pilot=protocol.execution.pilot,
         defaults={
             "limit": limit,
-            "order_seed": order_seed(study_seed=study.seed, respondent=_order_name(sits), run=run),
+            "order_seed": order_seed(study_seed=study.seed, respondent=_order_name(sits), run=run % RUNS),
         },
     )
+    if created and sits.kind == Respondent.Kind.PERSON:
+        participant_return(respondent=sits)
     if user is not None:
         key_access_mark(sitting=found, user=user)
     return found
@@ -76,14 +90,19 @@ def key_access_mark(*, sitting: Sitting, user: User) -> bool:
 
 
 def _order_name(respondent: Respondent) -> str:
-    """Everybody has an order of their own, but all answers from files share one."""
+    """Everybody has an order of their own, but all answers from files share one, and so do all runs of one model: what it
+    answers with its sound, without and with another can then be held against each other question by question.
+    """
+    if respondent.run_spec is not None:
+        return f"{respondent.run_spec.content['backend']}/{respondent.run_spec.content['model']}"
     return "imported" if respondent.kind == Respondent.Kind.IMPORTED else respondent.uid
 
 
 def trial_next(*, sitting: Sitting) -> TrialRecord | None:
     """The question that waits for an answer, or the next one; None at the end, when the sitting is finished.
 
-    Inserts a TrialRecord for a new question. Two callers at once get the same one.
+    Inserts a TrialRecord for a new question, and before a person's first question the plan of the sitting. Two callers at once
+    get the same one. A person whose time is up begins no further item.
     """
     if sitting.state != Sitting.State.OPEN:
         return None
@@ -93,51 +112,66 @@ def trial_next(*, sitting: Sitting) -> TrialRecord | None:
     pending = records.filter(responses=None).first()
     if pending is not None:
         return pending
-    begun = list(sitting.trials.order_by("pk").values_list("dialogue_id", flat=True))
-    waiting = [pk for pk in dialogue_order(sitting=sitting) if pk not in set(begun)]
-    for pk in [*begun[-1:], *waiting]:
-        record = trial_of(sitting=sitting, dialogue=Dialogue.objects.get(pk=pk))
+    if plan_missing(sitting=sitting):
+        plan_make(sitting=sitting)
+    begun = list(sitting.trials.order_by("pk").values_list("dialogue_id", "part"))
+    known = set(begun)
+    waiting = [] if time_is_up(sitting=sitting) else [one for one in order_of(sitting=sitting) if one not in known]
+    for pk, part in [*begun[-1:], *waiting]:
+        record = trial_of(sitting=sitting, dialogue=Dialogue.objects.get(pk=pk), part=Part(part))
         if record is not None:
             return record
     sitting_finish(sitting=sitting)
     return None
 
 
-def trial_of(*, sitting: Sitting, dialogue: Dialogue) -> TrialRecord | None:
+def trial_of(*, sitting: Sitting, dialogue: Dialogue, part: Part = Part.ITEM) -> TrialRecord | None:
     """The next question about one dialogue after the answers so far, stored as shown; None when it is through."""
-    answered = answers_so_far(sitting=sitting, dialogue=dialogue)
-    trial = trial_build(sitting=sitting, dialogue=dialogue, answered=answered)
-    return None if trial is None else trial_store(sitting=sitting, dialogue=dialogue, trial=trial)
+    answered = answers_so_far(sitting=sitting, dialogue=dialogue, part=part)
+    trial = trial_build(sitting=sitting, dialogue=dialogue, answered=answered, part=part)
+    return None if trial is None else trial_store(sitting=sitting, dialogue=dialogue, trial=trial, part=part)
 
 
 def trial_build(
-    *, sitting: Sitting, dialogue: Dialogue, answered: list[Answered], item: ItemView | None = None
+    *,
+    sitting: Sitting,
+    dialogue: Dialogue,
+    answered: list[Answered],
+    part: Part = Part.ITEM,
+    item: ItemView | None = None,
 ) -> Trial | None:
-    """Ask the benchmark. A second run of a model shows every item in the opposite order of options.
+    """Ask the benchmark, in the variant of the protocol and as the evaluator of a model asks it.
 
-    ``item`` is the dialogue's view where it was read already.
+    A second run of a model, and a repetition, shows the options in the opposite order. ``item`` is the dialogue's view where
+    it was read already.
     """
     respondent = sitting.respondent
     rng = trial_rng(seed=sitting.order_seed, dialogue=dialogue.uid)
     benchmark = benchmark_get(respondent.study.benchmark)
-    trial = benchmark.next_trial(item or item_view(dialogue=dialogue), answered, rng)
-    if trial is None or respondent.kind == Respondent.Kind.PERSON or sitting.run % 2 == 0:
-        return trial
-    return trial_mirror(trial)
+    evaluator = evaluator_of(respondent)
+    design = design_for(respondent.study, evaluator, dialogue)
+    trial = benchmark.next_trial(item or item_view(dialogue=dialogue), answered, rng, design)
+    if trial is None:
+        return None
+    if part == Part.REPEAT or (respondent.kind != Respondent.Kind.PERSON and sitting.run % 2 == 1):
+        trial = trial_mirror(trial)
+    return trial if evaluator is None else evaluator.trial(trial)
 
 
-def trial_store(*, sitting: Sitting, dialogue: Dialogue, trial: Trial) -> TrialRecord:
+def trial_store(*, sitting: Sitting, dialogue: Dialogue, trial: Trial, part: Part = Part.ITEM) -> TrialRecord:
     try:
         with transaction.atomic():
-            return TrialRecord.objects.create(sitting=sitting, dialogue=dialogue, key=trial.key, shown=trial.as_dict())
+            return TrialRecord.objects.create(
+                sitting=sitting, dialogue=dialogue, key=trial.key, part=part, shown=trial.as_dict()
+            )
     except IntegrityError:
-        return TrialRecord.objects.get(sitting=sitting, dialogue=dialogue, key=trial.key)
+        return TrialRecord.objects.get(sitting=sitting, dialogue=dialogue, key=trial.key, part=part)
 
 
-def answers_so_far(*, sitting: Sitting, dialogue: Dialogue) -> list[Answered]:
+def answers_so_far(*, sitting: Sitting, dialogue: Dialogue, part: Part = Part.ITEM) -> list[Answered]:
     """What was asked about this dialogue and what was read from the answers; scores what was left unscored by a kill."""
     answered = []
-    records = sitting.trials.filter(dialogue=dialogue).order_by("pk").prefetch_related("responses__scores")
+    records = sitting.trials.filter(dialogue=dialogue, part=part).order_by("pk").prefetch_related("responses__scores")
     for record in records:
         for response in record.responses.all():
             if not response.scores.all():

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-
 from django.db import IntegrityError, transaction
 
 from annotation.models import Split
@@ -13,10 +10,7 @@ from eqstudio.errors import Conflict, InvalidInput
 from eqstudio.events import event_record
 from eqstudio.models import User
 from evaluation.models import Study
-
-
-def instructions_hash(instructions: dict[str, str]) -> str:
-    return hashlib.sha256(json.dumps(instructions, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+from evaluation.services.instructions import instructions_hash
 
 
 def study_create(

@@ -16,13 +16,14 @@ from eqstudio.benchmarks import benchmark_get
 from eqstudio.benchmarks.base import Benchmark, Metric
 from eqstudio.errors import StudioError
 from evaluation.figures import View
-from evaluation.models import ScoreRecord, Sitting, Study
-from evaluation.selectors import efforts_of, item_facts
+from evaluation.models import AnswerImportWithdrawal, ScoreRecord, Sitting, Study
+from evaluation.selectors import efforts_of, excluded_of, item_facts
 from evaluation.services import comparison_build, item_difficulty
 from evaluation.services.comparison_rows import PEOPLE, grades_of_row
 from evaluation.services.comparisons import BY, Asked, board_build, headline_of, items_asked
 from evaluation.services.norming import COHORT
 from evaluation.words import SYSTEMS, metric_label
+from generation.models import Dialogue
 
 CACHE_SECONDS = 3600
 LONGEST = 80
@@ -63,11 +64,12 @@ class Seen:
     def _items(self) -> list[dict[str, Any]]:
         if self.chosen is None:
             return []
-        facts = item_facts(split=self.study.split, benchmark=self.benchmark)
+        facts = item_facts(study=self.study, benchmark=self.benchmark)
         apart = item_difficulty(study=self.study, respondent=self.chosen["uid"], filters=self.filters)
+        uids = dict(Dialogue.objects.filter(pk__in=[one.dialogue for one in apart]).values_list("pk", "uid"))
         return [
             {
-                "item": one.dialogue,
+                "item": uids[one.dialogue],
                 "category": facts[one.dialogue].category,
                 "people": one.people,
                 "model": one.respondent,
@@ -121,8 +123,12 @@ def comparison_cached(study: Study, asked: Asked) -> dict[str, Any]:
         open=Count("pk", filter=Q(state="open")),
         cancelled=Count("pk", filter=Q(state="cancelled")),
         knowing=Count("pk", filter=Q(key_access=True)),
+        withdrawn=Count("pk", filter=Q(respondent__participant__withdrawn_at__isnull=False)),
     )
-    digest = hashlib.sha256(f"{state['last']}:{sorted(sittings.items())}:{asked}".encode()).hexdigest()
+    out = sorted(excluded_of(study))
+    taken_out = AnswerImportWithdrawal.objects.filter(source__study=study).count()
+    told = f"{state['last']}:{sorted(sittings.items())}:{out}:{taken_out}:{asked}"
+    digest = hashlib.sha256(told.encode()).hexdigest()
     key = f"comparison:{study.uid}:{digest}"
     found: dict[str, Any] | None = cache.get(key)
     if found is None:

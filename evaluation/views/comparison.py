@@ -23,7 +23,17 @@ from evaluation.services import items_apart, norm_freeze
 from evaluation.services.comparison_rows import PEOPLE
 from evaluation.services.comparisons import BY
 from evaluation.views.asked import Seen, group_label, seen, systems_of
-from evaluation.words import BASELINES, BY_WORDS, FAMILIES, NORMS, SLOT_LABELS, TESTS, comparison_sentence, metric_label
+from evaluation.views.readings import readings_rows
+from evaluation.words import (
+    BY_WORDS,
+    FAMILIES,
+    NORMS,
+    SLOT_LABELS,
+    TESTS,
+    comparison_sentence,
+    metric_label,
+    respondent_words,
+)
 from generation.models import Dialogue
 from generation.views.guards import curating, person
 
@@ -55,6 +65,7 @@ def comparison(request: HttpRequest, uid: str) -> HttpResponse:
         "slot_labels": list(SLOT_LABELS.items()),
         **_grades(at),
         "ceiling": _ceiling(result),
+        "weighted": _weighted(at),
         "effort_known": _effort_known(study),
         "filters": at.filters,
         "by": at.by,
@@ -68,6 +79,7 @@ def comparison(request: HttpRequest, uid: str) -> HttpResponse:
         "norms": _norms(at),
         "norm_form": NormForm(),
         "with_key": at.asked.with_key,
+        "readings": readings_rows(at),
     }
     return render(request, "evaluation/comparison.html", context)
 
@@ -114,7 +126,7 @@ def _rows(at: Seen) -> list[dict[str, Any]]:
                 "seq": figures.get("seq"),
                 "read": None if read is None else 1 - read,
                 "answers": entry["unparsed"]["n"],
-                "shown_name": BASELINES.get(entry["name"], entry["name"]),
+                "shown_name": respondent_words(entry["name"], whole=True),
             }
         )
     return rows
@@ -162,10 +174,20 @@ def _explored(at: Seen) -> list[dict[str, Any]]:
     return sorted(found, key=lambda pair: 1.0 if pair["p_bh"] is None else pair["p_bh"])[:EXPLORED_SHOWN]
 
 
+def _weighted(at: Seen) -> list[dict[str, Any]]:
+    """The headline figure as drawn and weighted to the split; empty where all items were equally likely."""
+    found = at.result["weighted"]
+    plain = {entry["name"]: entry["estimates"][at.metric.name] for entry in at.result["respondents"]}
+    return [
+        {"name": one["name"], "plain": Estimate(**plain[one["name"]]), "estimate": Estimate(**one["estimate"])}
+        for one in (found["respondents"] if found else [])
+    ]
+
+
 def _slots(at: Seen) -> list[dict[str, Any]]:
     return [
         {
-            "name": BASELINES.get(entry["name"], entry["name"]),
+            "name": respondent_words(entry["name"], whole=True),
             "cells": [(name, Estimate(**entry["estimates"][name])) for name in SLOT_LABELS],
         }
         for entry in ranked(at.result["respondents"], at.metric)
@@ -181,7 +203,7 @@ def _grades(at: Seen) -> dict[str, Any]:
     names = ["qwk", "spearman", *(f"recall_{grade}" for grade in steps)]
     rows = [
         {
-            "name": BASELINES.get(entry["name"], entry["name"]),
+            "name": respondent_words(entry["name"], whole=True),
             "cells": [Estimate(**entry["estimates"][name]) for name in names],
         }
         for entry in ranked(at.result["respondents"], at.metric)
@@ -203,7 +225,7 @@ def _ceiling(result: dict[str, Any]) -> dict[str, Estimate] | None:
 
 def _choices(at: Seen) -> list[tuple[str, Any, list[tuple[str, str]]]]:
     """The values that occur in the split, for the filters that have a choice."""
-    facts = item_facts(split=at.study.split, benchmark=at.benchmark).values()
+    facts = item_facts(study=at.study, benchmark=at.benchmark).values()
     found = []
     for name in BY:
         values = sorted({value for fact in facts for value in fact.values(name)})
@@ -214,7 +236,7 @@ def _choices(at: Seen) -> list[tuple[str, Any, list[tuple[str, str]]]]:
 
 def _unknown(at: Seen) -> list[str]:
     """What the address filters by that no item of the split has."""
-    facts = item_facts(split=at.study.split, benchmark=at.benchmark).values()
+    facts = item_facts(study=at.study, benchmark=at.benchmark).values()
     return [
         group_label(at.benchmark, name, value)
         for name, value in at.filters.items()

@@ -17,6 +17,7 @@ from eqstudio.errors import InvalidInput, NotFound
 from evaluation.models import Respondent, Response, Study
 from evaluation.selectors import answers_to, study_to_curate_for, tags_counted, tags_on
 from evaluation.services import error_tag_set
+from evaluation.services.readings import own_reading, readings_apart
 from evaluation.services.scoring import score_that_counts
 from evaluation.services.tags import TAGS
 from evaluation.views.asked import seen, systems_of
@@ -139,11 +140,15 @@ def _block(respondent: Respondent, answers: list[Response], tags: set[str]) -> d
 def _line(answer: Response) -> dict[str, Any]:
     score = score_that_counts(answer.scores.all())
     trial = Trial.from_dict(answer.trial.shown)
+    own = own_reading(answer)
     chosen = next((option for option in trial.options if score and option.letter == score.value), None)
     return {
         "answer": answer,
         "score": score,
         "outcome": OUTCOMES[score.outcome] if score else _("not scored"),
+        "own": own,
+        "own_outcome": OUTCOMES[own.outcome] if own else "",
+        "apart": own is not None and score is not None and readings_apart(score, own),
         "chosen": chosen,
         "order": [option.variant or option.text for option in trial.options],
     }

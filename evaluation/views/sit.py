@@ -1,35 +1,41 @@
-"""The exam for people: instructions first, then one question a page. What is asked next is the benchmark's business."""
+"""The exam for people: every page of a sitting, and the answer to a question. What is asked next is the benchmark's business."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
-from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_GET, require_POST
 from pydantic import Field
 
+from annotation.views.headphones import check_context
+from eqstudio.access import guests_welcome
 from eqstudio.benchmarks.base import Outcome, Trial
-from eqstudio.errors import InvalidInput, NotFound
+from eqstudio.errors import Conflict, InvalidInput, NotFound
 from eqstudio.payload import Payload, payload_read
-from evaluation.models import Sitting, TrialRecord
-from evaluation.selectors import sitting_for, sitting_progress, study_for, trial_for
-from evaluation.services import response_record, sitting_open, trial_next
-from generation.media import clip_card
-from generation.models import Variant
-from generation.selectors import variants_by_uid
+from evaluation.domain.flow import Stage, stages_of
+from evaluation.domain.protocol import Protocol
+from evaluation.models import Participant, Sitting
+from evaluation.selectors import protocol_of, sitting_for, sitting_progress, study_for, trial_for
+from evaluation.selectors.participants import stage_of
+from evaluation.services import response_record, sitting_open
+from evaluation.services.feedback import practice_feedback
+from evaluation.services.participants import participant_ensure, sitting_settle
+from evaluation.views.sit_question import page_language, question_context, sitting_context
+from evaluation.words_people import OUTCOME_WORDS, REASON_WORDS, demographic_questions
 
 LONGEST_ANSWER = 20_000
 
 
 class Paradata(Payload):
-    """How the answer came about: times by the page's clock, plays by clip, changes of mind, losses of focus."""
+    """How the answer came about: times by the page's clock, plays by clip, changes of mind, losses of focus, pasted text."""
 
     shown_at: str = Field(max_length=40)
     first_play_at: str = Field(default="", max_length=40)
@@ -37,6 +43,7 @@ class Paradata(Payload):
     plays: dict[str, int] = {}
     changes: int = Field(default=0, ge=0)
     focus_losses: int = Field(default=0, ge=0)
+    pastes: int = Field(default=0, ge=0)
     active_ms: int = Field(default=0, ge=0)
 
 
@@ -46,6 +53,8 @@ class Answer(Payload):
     trial: str
     client_key: str = Field(min_length=1, max_length=64)
     answer: str | int | None = None
+    confidence: int | None = Field(default=None, ge=1, le=5)
+    comment: str = Field(default="", max_length=2000)
     failure: str = ""
     error: str = Field(default="", max_length=400)
     heard: dict[str, list[list[float]]] = {}
@@ -59,27 +68,118 @@ def sit_start(request: HttpRequest, uid: str) -> HttpResponse:
     return redirect("sit", sitting_open(study=study, user=request.user).uid)  # type: ignore[arg-type]
 
 
+@guests_welcome
 @require_GET
 @never_cache
 @ensure_csrf_cookie
 def sit(request: HttpRequest, uid: str) -> HttpResponse:
-    """The instructions before the first question; after that the question that waits, on whatever device."""
+    """The page that is this person's turn, on whatever device: everything that comes before the first question, the question
+    that waits, and what comes after the last.
+    """
     sitting = sitting_for(request.user, uid)  # type: ignore[arg-type]
-    context = _context(sitting)
-    begun = context["progress"].answers or request.session.get(_begun(sitting))
-    if not begun and sitting.state == Sitting.State.OPEN:
-        return render(request, "evaluation/sit_instructions.html", context)
-    return render(request, "evaluation/sit.html", {**context, **question_context(sitting), "words": sit_words()})
+    participant = participant_ensure(respondent=sitting.respondent)
+    return _PAGES[stage_now(sitting, participant)](request, sitting, participant)
 
 
-@require_POST
-def sit_begin(request: HttpRequest, uid: str) -> HttpResponse:
-    """The instructions have been read."""
-    sitting = sitting_for(request.user, uid)  # type: ignore[arg-type]
-    request.session[_begun(sitting)] = True
-    return redirect("sit", sitting.uid)
+def stage_now(sitting: Sitting, participant: Participant) -> Stage:
+    """Where the person stands; what came of a sitting that is through is settled here."""
+    stage = stage_of(participant=participant, sitting=sitting)
+    if stage is Stage.OVER and not participant.outcome:
+        participant.refresh_from_db()
+        sitting_settle(sitting=sitting)
+        participant.refresh_from_db()
+    return stage
 
 
+def step_page(
+    request: HttpRequest, sitting: Sitting, participant: Participant, stage: Stage, *, status: int = 200, **more: Any
+) -> HttpResponse:
+    """A page before or after the questions, with how far along the way it is."""
+    protocol = protocol_of(sitting.respondent.study)
+    stages = [one for one in stages_of(protocol) if one is not Stage.OVER]
+    consent = protocol.recruitment.consent
+    context = {
+        **sitting_context(sitting),
+        "participant": participant,
+        "protocol": protocol,
+        "consent": consent.text.get(page_language()) or next(iter(consent.text.values()), ""),
+        "dialogues": dialogues_ahead(sitting, protocol),
+        "place": stages.index(stage) + 1 if stage in stages else 0,
+        "places": len(stages),
+        **more,
+    }
+    return render(request, f"evaluation/sit_{stage.value}.html", context, status=status)
+
+
+def dialogues_ahead(sitting: Sitting, protocol: Protocol) -> int:
+    """How many dialogues the person will be asked: what is planned, else what the protocol says."""
+    total = sitting_progress(sitting=sitting).total
+    execution = protocol.execution
+    if execution.per_sitting is None or sitting.plan.exists():
+        return total + (0 if sitting.plan.exists() else execution.attention + min(execution.repeats, total // 2))
+    own = min(total, execution.per_sitting)
+    return own + execution.attention + min(execution.repeats, own // 2)
+
+
+def _headphones(request: HttpRequest, sitting: Sitting, participant: Participant) -> HttpResponse:
+    return step_page(request, sitting, participant, Stage.HEADPHONES, **check_context(request))
+
+
+def _details(request: HttpRequest, sitting: Sitting, participant: Participant) -> HttpResponse:
+    asked = protocol_of(sitting.respondent.study).recruitment.demographics
+    return step_page(request, sitting, participant, Stage.DETAILS, questions=demographic_questions(asked))
+
+
+def _exam(request: HttpRequest, sitting: Sitting, participant: Participant) -> HttpResponse:
+    try:
+        question = question_context(request, sitting)
+    except Conflict as error:
+        return step_page(request, sitting, participant, Stage.INSTRUCTIONS, status=error.status, error=error)
+    if sitting.state != Sitting.State.OPEN:
+        return _PAGES[stage_now(sitting, participant)](request, sitting, participant)
+    context = {**sitting_context(sitting), **question, "participant": participant, "words": sit_words()}
+    return render(request, "evaluation/sit.html", context)
+
+
+def _over(request: HttpRequest, sitting: Sitting, participant: Participant) -> HttpResponse:
+    return render(request, "evaluation/sit_over.html", {**sitting_context(sitting), **over_context(participant)})
+
+
+def _step(stage: Stage) -> Callable[[HttpRequest, Sitting, Participant], HttpResponse]:
+    def page(request: HttpRequest, sitting: Sitting, participant: Participant) -> HttpResponse:
+        return step_page(request, sitting, participant, stage)
+
+    return page
+
+
+_PAGES: dict[Stage, Callable[[HttpRequest, Sitting, Participant], HttpResponse]] = {
+    Stage.ELIGIBILITY: _step(Stage.ELIGIBILITY),
+    Stage.CONSENT: _step(Stage.CONSENT),
+    Stage.NO_AI: _step(Stage.NO_AI),
+    Stage.HEADPHONES: _headphones,
+    Stage.INSTRUCTIONS: _step(Stage.INSTRUCTIONS),
+    Stage.EXAM: _exam,
+    Stage.DETAILS: _details,
+    Stage.OVER: _over,
+}
+
+
+def over_context(participant: Participant) -> dict[str, Any]:
+    """What came of the sitting, the completion code that the server issued for it, and the way back."""
+    issued = participant.completion_codes.filter(outcome=participant.outcome).first()
+    invitation = participant.invitation
+    code = issued.code if issued else ""
+    back = invitation.return_url.replace("{code}", code) if invitation and invitation.return_url else ""
+    return {
+        "participant": participant,
+        "outcome": OUTCOME_WORDS.get(participant.outcome, ""),
+        "why": REASON_WORDS.get(participant.reason, ""),
+        "completion": code if invitation else "",
+        "back": back,
+    }
+
+
+@guests_welcome
 @require_POST
 def sit_answer(request: HttpRequest, uid: str) -> JsonResponse:
     """Store the answer and return the next question. Sent twice it is stored once."""
@@ -88,19 +188,31 @@ def sit_answer(request: HttpRequest, uid: str) -> JsonResponse:
     record = trial_for(request.user, sent.trial)  # type: ignore[arg-type]
     if record.sitting_id != sitting.pk:
         raise NotFound(_("There is no such question in this sitting."))
+    participant = participant_ensure(respondent=sitting.respondent)
     if not record.responses.exists():
         answer_check(Trial.from_dict(record.shown), sent)
-    response_record(
+    extras = {"confidence": sent.confidence, "comment": sent.comment.strip()}
+    response = response_record(
         trial=record,
         raw="" if sent.failure else json.dumps({"answer": sent.answer}, ensure_ascii=False),
         failure=sent.failure,
         error=sent.error,
         heard=sent.heard,
-        paradata={**sent.paradata.model_dump(), "client_key": sent.client_key, "device": device_of(request)},
+        paradata={
+            **sent.paradata.model_dump(),
+            **{name: value for name, value in extras.items() if value not in (None, "")},
+            "client_key": sent.client_key,
+            "device": device_of(request),
+        },
     )
-    context = {**_context(sitting), **question_context(sitting)}
-    html = render_to_string("evaluation/sit_question.html", context, request)
-    return JsonResponse({"sitting": sitting.uid, "html": html})
+    question = question_context(request, sitting)
+    stage = stage_now(sitting, participant)
+    context = {**sitting_context(sitting), **question, **over_context(participant), "more": stage is not Stage.OVER}
+    found = {"sitting": sitting.uid, "html": render_to_string("evaluation/sit_question.html", context, request)}
+    feedback = practice_feedback(response=response)
+    if feedback is not None:
+        found["feedback"] = render_to_string("evaluation/sit_feedback.html", {"feedback": feedback}, request)
+    return JsonResponse(found)
 
 
 def answer_check(trial: Trial, sent: Answer) -> None:
@@ -121,76 +233,10 @@ def answer_check(trial: Trial, sent: Answer) -> None:
 
 def device_of(request: HttpRequest) -> str:
     """A class of device, not a fingerprint."""
-    return "phone" if "Mobi" in request.headers.get("user-agent", "") else "computer"
-
-
-def question_context(sitting: Sitting) -> dict[str, Any]:
-    """The question that waits, as shown, with its clips under opaque addresses; nothing when the exam is over."""
-    record = trial_next(sitting=sitting)
-    progress = sitting_progress(sitting=sitting)
-    context = {"progress": progress, "number": min(progress.done + 1, progress.total)}
-    return context if record is None else {**context, **_question(record)}
-
-
-def _question(record: TrialRecord) -> dict[str, Any]:
-    trial = Trial.from_dict(record.shown)
-    uids = [part.variant for part in trial.context if part.variant] + [
-        part.variant for part in trial.options if part.variant
-    ]
-    variants = variants_by_uid(uids=uids)
-    user = record.sitting.respondent.user
-    holder = user.uid if user else ""
-    low, high = trial.scale or (1, 0)
-    question, *anchors = trial.question.splitlines() or [""]
-    return {
-        "record": record,
-        "trial": trial,
-        "scenario": trial.scenario.splitlines(),
-        "question": question,
-        "anchors": anchors,
-        "segments": [
-            {
-                "name": _("line %(number)s") % {"number": number},
-                "speaker": segment.speaker,
-                "text": segment.text,
-                "uid": segment.variant,
-                "card": _card(variants, segment.variant, holder),
-            }
-            for number, segment in enumerate(trial.context, start=1)
-        ],
-        "options": [
-            {
-                "letter": option.letter,
-                "text": option.text,
-                "uid": option.variant,
-                "card": _card(variants, option.variant, holder),
-            }
-            for option in trial.options
-        ],
-        "grades": list(range(low, high + 1)),
-        "data": {"trial": record.uid, "number": bool(trial.scale)},
-    }
-
-
-def _card(variants: dict[str, Variant], uid: str | None, holder: str) -> Any:
-    variant = variants.get(uid or "")
-    return clip_card(clip=variant.clip, holder=holder) if variant and variant.clip else None
-
-
-def _context(sitting: Sitting) -> dict[str, Any]:
-    study = sitting.respondent.study
-    language = "zh" if (get_language() or "en").startswith("zh") else "en"
-    instructions = study.instructions.get(language) or study.instructions.get("en", "")
-    return {
-        "sitting": sitting,
-        "study": study,
-        "instructions": instructions,
-        "progress": sitting_progress(sitting=sitting),
-    }
-
-
-def _begun(sitting: Sitting) -> str:
-    return f"sitting-begun-{sitting.uid}"
+    agent = request.headers.get("user-agent", "")
+    if "iPad" in agent or ("Android" in agent and "Mobi" not in agent):
+        return "tablet"
+    return "phone" if "Mobi" in agent else "computer"
 
 
 def sit_words() -> dict[str, str]:
@@ -200,6 +246,7 @@ def sit_words() -> dict[str, str]:
         "choose": _("Choose an answer"),
         "write": _("Write an answer"),
         "submit": _("Submit"),
+        "next": _("Next"),
         "sending": _("Saving…"),
         "waiting": _("Waiting to be sent"),
         "wait": _("Your answer is kept in this browser. The next question comes when it has been sent."),

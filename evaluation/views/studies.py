@@ -16,6 +16,7 @@ from evaluation.forms import StudyForm
 from evaluation.models import Sitting
 from evaluation.selectors import (
     outcome_counts,
+    protocol_latest,
     sittings_progress,
     studies_listed,
     study_for,
@@ -71,13 +72,16 @@ def study(request: HttpRequest, uid: str) -> HttpResponse:
         sittings = sittings.filter(respondent__user_id=user.pk)
     rows = list(sittings.order_by("pk"))
     progress = sittings_progress(sittings=rows)
-    mine = next((row for row in rows if row.respondent.user_id == user.pk), None)
+    (line,) = with_sittings(studies=[found], user=user)
+    mine = line.sitting
     language = "zh" if (get_language() or "en").startswith("zh") else "en"
     context = {
         "study": found,
+        "items": line.items,
         "benchmark": benchmark_get(found.benchmark),
         "instructions": found.instructions.get(language) or next(iter(found.instructions.values()), ""),
         "curates": curates,
+        "protocol": protocol_latest(found) if curates else None,
         "rows": [(row, progress[row.pk]) for row in rows] if curates else [],
         "mine": mine,
         "my_progress": progress[mine.pk] if mine else None,

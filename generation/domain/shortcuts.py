@@ -7,6 +7,7 @@ lifts the figure above one half, so it is read beside its interval.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from eqstudio.estimates import Estimate
+from eqstudio.estimates import Estimate, clustered_share
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -116,13 +117,14 @@ def shortcut_guard(pairs: Sequence[Pair], *, seed: int = 0) -> Guard:
 def cue_rule(pairs: Sequence[Pair], cue: Cue) -> Rule:
     """The better of "less" and "more". Pairs that do not differ, or lack the measure, say nothing and are left out."""
     differences = [pair.difference(cue.name) for pair in pairs]
-    told = [difference for difference in differences if difference]
+    told = [(difference, pair.group) for difference, pair in zip(differences, pairs, strict=True) if difference]
     if not told:
         return Rule(cue.name, cue.usual, Estimate.undefined("no pair differs in this measure"))
-    less = sum(difference < 0 for difference in told)
+    less = sum(difference < 0 for difference, _group in told)
     more = len(told) - less
     better = cue.usual if less == more else cue.less if less > more else cue.more
-    return Rule(cue.name, better, _share(max(less, more), len(told)))
+    hits = [(difference < 0) == (less >= more) for difference, _group in told]
+    return Rule(cue.name, better, _share(hits, [group for _difference, group in told]))
 
 
 def model_accuracy(pairs: Sequence[Pair], *, seed: int = 0) -> Estimate:
@@ -138,12 +140,11 @@ def model_accuracy(pairs: Sequence[Pair], *, seed: int = 0) -> Estimate:
     Random(seed).shuffle(groups)  # noqa: S311 -- a fair split, not secrecy
     fold_of = {group: number % min(FOLDS, len(groups)) for number, group in enumerate(groups)}
     folds = np.array([fold_of[pair.group] for pair in pairs])
-    right = 0
+    hits = np.zeros(len(pairs), dtype=bool)
     for fold in range(min(FOLDS, len(groups))):
         held = folds == fold
-        scores = features[held] @ _fitted(features[~held])
-        right += int(np.sum(scores > 0))
-    return _share(right, len(pairs))
+        hits[held] = features[held] @ _fitted(features[~held]) > 0
+    return _share(hits.tolist(), [pair.group for pair in pairs])
 
 
 def _fitted(differences: Matrix) -> Matrix:
@@ -165,8 +166,9 @@ def _fitted(differences: Matrix) -> Matrix:
     return np.asarray(weights / scale)
 
 
-def _share(hits: int, asked: int) -> Estimate:
-    from scipy.stats import binomtest  # noqa: PLC0415 -- slow import, 48 MB
-
-    interval = binomtest(hits, asked).proportion_ci(method="wilson")
-    return Estimate(value=hits / asked, lo=float(interval.low), hi=float(interval.high), n=asked)
+def _share(hits: Sequence[bool], groups: Sequence[str]) -> Estimate:
+    """The share of ``hits``; pairs of one dialogue are not independent."""
+    by_group: dict[str, list[bool]] = defaultdict(list)
+    for hit, group in zip(hits, groups, strict=True):
+        by_group[group].append(hit)
+    return clustered_share((sum(found), len(found)) for found in by_group.values())

@@ -9,8 +9,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from eqstudio.errors import Conflict
-from eqstudio.events import event_record
-from eqstudio.models import Event, User
+from eqstudio.events import event_record, events_record
+from eqstudio.models import User
 from generation.domain.lifecycle import DialogueState, move_check
 from generation.models import Dialogue
 
@@ -56,8 +56,6 @@ def dialogues_move(
         rows = list(chunk.select_for_update().values_list("pk", "uid"))
         Dialogue.objects.filter(pk__in=[key for key, _uid in rows]).update(**fresh)
         detail = {"before": before.value, "after": to.value, "reason": reason}
-        Event.objects.bulk_create(
-            Event(actor=actor, verb="moved", entity="dialogue", entity_uid=uid, detail=detail) for _key, uid in rows
-        )
+        events_record(actor=actor, verb="moved", entity="dialogue", uids=[uid for _key, uid in rows], detail=detail)
         moved += len(rows)
     return moved

@@ -11,6 +11,7 @@ from django.http import HttpResponse, HttpResponseRedirect, StreamingHttpRespons
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
+from eqstudio.access import guests_welcome
 from eqstudio.blobs import blob_key, blob_open, blob_whole
 from generation.media import served_for_ticket, sound_gone, token_etag
 
@@ -41,6 +42,7 @@ class UnsatisfiableError(Exception):
     """The range lies wholly behind the end of the file."""
 
 
+@guests_welcome
 @require_safe
 def media(request: HttpRequest, token: str) -> HttpResponseBase:
     """The bytes of one clip, to the person whose page the address was made for."""

@@ -72,6 +72,17 @@ def test_the_better_direction_by_hand_with_wilsons_interval():
     assert (rule.accuracy.lo, rule.accuracy.hi) == (pytest.approx(0.3006, abs=1e-4), pytest.approx(0.9544, abs=1e-4))
 
 
+def test_pairs_of_one_dialogue_do_not_count_as_independent():
+    alone = [Pair(str(n), {"duration": 2.0 if n < 30 else 1.0}, {"duration": 1.5}) for n in range(40)]
+    apart = [Pair(f"{pair.group}-{n}", pair.right, pair.wrong) for pair in alone for n in range(5)]
+
+    once, often, more = (cue_rule(pairs, DURATION).accuracy for pairs in (alone, alone * 5, apart))
+
+    assert (once.value, often.value, often.n) == (0.75, 0.75, 200)
+    assert (often.lo, often.hi) == (pytest.approx(once.lo), pytest.approx(once.hi))
+    assert more.lo > once.lo
+
+
 def test_what_cannot_be_told_is_undefined():
     same = [Pair(str(n), {"duration": 1.0}, {"duration": 1.0}) for n in range(4)]
 

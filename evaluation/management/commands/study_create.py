@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import tomllib
 from argparse import ArgumentParser
+from pathlib import Path
 from typing import Any
+
+from django.db import transaction
 
 from annotation.selectors import split_named
 from eqstudio.benchmarks import benchmarks
+from eqstudio.errors import InvalidInput
 from eqstudio.management.base import StudioCommand
-from evaluation.services import study_create
+from evaluation.selectors import items_counted
+from evaluation.services import protocol_lock, protocol_save, study_create
 
 
 class Command(StudioCommand):
@@ -22,24 +29,43 @@ class Command(StudioCommand):
             "--benchmark", default=None, help=f"the split's own by default; known: {', '.join(benchmarks)}"
         )
         parser.add_argument("--seed", type=int, default=0, help="fixes the order of items and options")
+        parser.add_argument(
+            "--protocol",
+            type=Path,
+            default=None,
+            metavar="FILE",
+            help="TOML or JSON with what is declared beforehand: design, sampling, recruitment, execution, analysis",
+        )
+        parser.add_argument("--lock", action="store_true", help="lock the protocol at once")
 
     def run(self, **options: Any) -> dict[str, Any]:
-        study = study_create(
-            name=options["name"],
-            split=split_named(options["split"]),
-            benchmark=options["benchmark"],
-            seed=options["seed"],
-        )
+        content = protocol_from(options["protocol"]) if options["protocol"] else None
+        with transaction.atomic():
+            study = study_create(
+                name=options["name"],
+                split=split_named(options["split"]),
+                benchmark=options["benchmark"],
+                seed=options["seed"],
+            )
+            if content is not None:
+                try:
+                    version = protocol_save(study=study, content=content)
+                except InvalidInput as error:
+                    raise InvalidInput(f"{options['protocol']}: {error.message}", field=error.field) from error
+            if options["lock"]:
+                version = protocol_lock(study=study)
         return {
             "study": study.name,
             "uid": study.uid,
             "split": str(study.split),
             "benchmark": study.benchmark,
             "benchmark_version": study.benchmark_version,
-            "items": study.split.item_count,
+            "items": items_counted([study])[study.pk],
             "seed": study.seed,
             "manifest_hash": study.split.manifest_hash,
             "instructions_hash": study.instructions_hash,
+            "protocol_hash": version.hash if content is not None or options["lock"] else None,
+            "locked_at": study.locked_at,
         }
 
     def report(self, result: dict[str, Any]) -> None:
@@ -47,3 +73,21 @@ class Command(StudioCommand):
             f"Study {result['study']}: {result['items']} items of {result['split']}, {result['benchmark']} "
             f"version {result['benchmark_version']}, seed {result['seed']}."
         )
+        if result["protocol_hash"]:
+            state = f"locked at {result['locked_at']}" if result["locked_at"] else "not locked"
+            self.stdout.write(f"Protocol {result['protocol_hash']}, {state}.")
+
+
+def protocol_from(path: Path) -> dict[str, Any]:
+    """The content of a protocol file; InvalidInput names the file and where it stops making sense."""
+    text = path.read_text(encoding="utf-8-sig", errors="replace")
+    try:
+        content = json.loads(text) if path.suffix.lower() == ".json" else tomllib.loads(text)
+    except ValueError as error:
+        kind = "JSON" if path.suffix.lower() == ".json" else "TOML"
+        raise InvalidInput(f"{path} is not {kind}: {error}. Nothing was made.", field="protocol") from error
+    if not isinstance(content, dict):
+        raise InvalidInput(
+            f"{path} should hold a table of blocks: design, sampling, recruitment, ...", field="protocol"
+        )
+    return content

@@ -2,7 +2,8 @@
 
 import { fill, make } from "../../eqstudio/js/listen-core.js";
 import { leaveRadio } from "../../eqstudio/js/listen-keys.js";
-import { dispose, enhance, pauseAll, playAll, setVolume, volume } from "../../eqstudio/js/listen.js";
+import { showVolume, watchTools } from "../../eqstudio/js/listen-tools.js";
+import { dispose, enhance, pauseAll } from "../../eqstudio/js/listen.js";
 import { fetchAhead } from "./judge-ahead.js";
 import { changed, draftHere, draftsOn, keepHere, keepSoon, keepThere } from "./judge-draft.js";
 import { answerOf, backToClip, fillIn, freeze, itemClips, missing, readItem, refresh, takeChange, toggleComment } from "./judge-item.js";
@@ -40,7 +41,7 @@ function begin() {
   fillIn();
   showReserved(data.leaseUntil);
   beatIfShort(data.leaseUntil);
-  $("#judge-volume").value = String(Math.round(volume() * 100));
+  showVolume(place);
   refresh();
   itemClips()[0]?.wave.focus({ preventScroll: true });
 }
@@ -227,7 +228,6 @@ place.addEventListener("change", (event) => {
 });
 
 place.addEventListener("input", (event) => {
-  if (event.target.id === "judge-volume") setVolume(Number(event.target.value) / 100);
   if (!state.item || event.target.id !== "judge-comment") return;
   state.item.comment = event.target.value;
   changed();
@@ -238,7 +238,6 @@ place.addEventListener("click", (event) => {
   const radio = target.closest('input[type="radio"]');
   if (radio && event.detail > 0) leaveRadio(radio, clipBeside(radio));
   if (target.closest("#judge-look")) look();
-  else if (target.closest("#judge-play-all")) playAll(itemClips());
   else if (target.closest("[data-example]")) playExample(target.closest("[data-example]").dataset.example);
   if (!state.item || state.item.sent) return;
   if (target.closest("#judge-comment-button")) toggleComment();
@@ -246,10 +245,6 @@ place.addEventListener("click", (event) => {
   else if (target.closest("[data-closes]")) closeAll();
   else if (target.closest("[data-skip-to]")) skip(target.closest("[data-skip-to]").dataset.skipTo);
   else if (target.closest("[data-send]")) report(target.closest("[data-send]").dataset.send === "give-back");
-});
-
-place.addEventListener("pointerup", ({ target }) => {
-  if (target.id === "judge-volume") setTimeout(backToClip);
 });
 
 place.addEventListener("submit", (event) => {
@@ -276,15 +271,7 @@ place.addEventListener("clip:report", ({ detail }) => {
   if (state.item && !state.item.sent) openReport(detail);
 });
 
-document.addEventListener("clip:series", ({ detail }) => {
-  $("#judge-play-all")?.setAttribute("aria-pressed", String(detail.running));
-});
-
-document.addEventListener("clip:volume", ({ detail }) => {
-  const slider = $("#judge-volume");
-  if (slider) slider.value = String(Math.round(detail.volume * 100));
-});
-
+watchTools(place, itemClips, backToClip);
 watchKeys({ submit, undo, next });
 watchLease();
 begin();

@@ -61,7 +61,7 @@ export class Clip {
     });
     this.message = make("div", { class: "clip-message", role: "status" });
     const figures = make("span", { class: "clip-figures" }, this.time, this.heardText);
-    const tools = make("span", { class: "clip-tools" }, this.rateButton, this.loopButton);
+    const tools = make("span", { class: "clip-tools" }, ...(state.fixed ? [] : [this.rateButton]), this.loopButton);
     const body = make("div", { class: "clip-body" }, this.playButton, this.wave, figures, tools, this.message);
     this.element.replaceChildren(body);
     this.element.classList.add("is-ready");

@@ -12,11 +12,15 @@ function stored(key, storage) {
   }
 }
 
+/** Where a page says so (`data-speed="fixed"`), everybody hears every sound at its own speed. */
+const fixed = document.querySelector('[data-speed="fixed"]') !== null;
+
 export const state = {
   live: new Set(),
   current: null,
   series: [],
-  rate: stored("eqstudio.rate", () => sessionStorage),
+  fixed,
+  rate: fixed ? 1 : stored("eqstudio.rate", () => sessionStorage),
   volume: stored("eqstudio.volume", () => localStorage),
   lead: 0.03,
 };

@@ -37,6 +37,7 @@ export function pauseAll() {
 
 /** Set the speed of every clip; kept for the session. Pitch stays as it is. */
 export function setRate(value) {
+  if (state.fixed) return;
   state.rate = value;
   keep("eqstudio.rate", value, () => sessionStorage);
   for (const clip of state.live) {
@@ -70,6 +71,18 @@ export async function switchTo(from, to) {
   else to.seek(Math.min(from.position, Math.max(0, to.duration - 0.05)));
 }
 
+/** Hear a clip from its start; again, while it plays, pauses it. */
+export function playFrom(clip) {
+  clip.wave.focus();
+  if (clip.playing) {
+    clip.toggle();
+    return;
+  }
+  pauseAll();
+  clip.seek(0);
+  clip.toggle();
+}
+
 /** Play `clips` one after another, beginning with the first that is not heard yet; again stops it. */
 export function playAll(clips) {
   if (state.series.length) {
@@ -85,7 +98,7 @@ function playNext() {
   const [clip] = state.series;
   if (!clip) return;
   const here = document.activeElement;
-  if (here === document.body || here?.matches(".clip-wave, #judge-play-all")) clip.wave.focus({ preventScroll: true });
+  if (here === document.body || here?.matches(".clip-wave, [data-play-all]")) clip.wave.focus({ preventScroll: true });
   clip.element.scrollIntoView({ block: "nearest" });
   clip.seek(0);
   clip.play({ series: true });

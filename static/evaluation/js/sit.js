@@ -1,7 +1,8 @@
 // The exam page: hear everything, answer, submit, next. Answers wait in the outbox until the server has them.
 
 import { fill, make, wordsFrom } from "../../eqstudio/js/listen-core.js";
-import { clipOf, clipsIn, currentClip, dispose, enhance, pauseAll } from "../../eqstudio/js/listen.js";
+import { showVolume, watchTools } from "../../eqstudio/js/listen-tools.js";
+import { clipOf, clipsIn, currentClip, dispose, enhance, pauseAll, playAll, playFrom } from "../../eqstudio/js/listen.js";
 import { keysOn, leaveRadio } from "../../eqstudio/js/listen-keys.js";
 import { newKey, Outbox } from "../../annotation/js/outbox.js";
 
@@ -22,6 +23,7 @@ const { drafts } = outbox;
 
 let question = null;
 let keepTimer = null;
+let nextHtml = null; // waits behind what a practice answer would have been
 
 const $ = (selector) => place.querySelector(selector);
 const $$ = (selector) => [...place.querySelectorAll(selector)];
@@ -30,24 +32,32 @@ const now = () => new Date().toISOString();
 function begin() {
   const block = $("#sit-data");
   question = null;
+  nextHtml = null;
   if (!block) return;
   const data = JSON.parse(block.textContent);
   enhance(place);
-  const fresh = { key: newKey(), answer: null, heard: {}, plays: {}, changes: 0, losses: 0, activeMs: 0, shownAt: now(), firstPlayAt: "" };
+  showVolume(place);
+  const counts = { changes: 0, losses: 0, pastes: 0, activeMs: 0 };
+  const said = { answer: null, confidence: null, comment: "" };
+  const fresh = { key: newKey(), ...said, heard: {}, plays: {}, ...counts, shownAt: now(), firstPlayAt: "" };
   question = { ...fresh, ...drafts.get(data.trial), ...data, sent: false };
   for (const clip of clipsIn(place)) clip.restore(question.heard[clip.id]);
   fillIn();
   refresh();
   const first = clipsIn(place)[0];
   if (first) first.wave.focus({ preventScroll: true });
-  else $("input, textarea")?.focus();
+  else $('[name="answer"]')?.focus();
 }
 
 function fillIn() {
+  const sure = question.confidence && $(`input[name="confidence"][value="${question.confidence}"]`);
+  if (sure) sure.checked = true;
+  const comment = $("#sit-comment");
+  if (comment) comment.value = question.comment;
   if (question.answer === null) return;
   const text = $("#sit-text");
   if (text) text.value = question.answer;
-  else $(`input[value="${question.answer}"]`).checked = true;
+  else $(`input[name="answer"][value="${question.answer}"]`).checked = true;
 }
 
 function unheard() {
@@ -60,16 +70,19 @@ function hasAnswer() {
 
 function missing() {
   const found = unheard().map((clip) => ({ text: fill(words.hear, { what: clip.label }), go: () => clip.wave.focus() }));
-  if (!hasAnswer()) found.push({ text: $("#sit-text") ? words.write : words.choose, go: () => $("input, textarea").focus() });
+  const field = () => $('[name="answer"]').focus();
+  if (!hasAnswer()) found.push({ text: $("#sit-text") ? words.write : words.choose, go: field });
   return found;
 }
 
 function refresh() {
   const locked = question.sent || unheard().length > 0;
   for (const field of $$('[name="answer"]')) field.disabled = locked;
+  for (const field of $$('[name="confidence"], [name="comment"]')) field.disabled = question.sent;
   const open = missing();
-  $("#sit-submit").setAttribute("aria-disabled", String(question.sent || open.length > 0));
-  $("#sit-submit-text").textContent = question.sent ? words.sending : open[0]?.text ?? words.submit;
+  $("#sit-submit").setAttribute("aria-disabled", String(!nextHtml && (question.sent || open.length > 0)));
+  if (nextHtml) $("#sit-submit-text").textContent = words.next;
+  else $("#sit-submit-text").textContent = question.sent ? words.sending : open[0]?.text ?? words.submit;
 }
 
 function keep() {
@@ -81,12 +94,20 @@ function keep() {
 }
 
 place.addEventListener("input", (event) => {
-  if (!question || question.sent || event.target.name !== "answer") return;
-  const { value } = event.target;
+  if (!question || question.sent) return;
+  const { name, value } = event.target;
+  if (name === "confidence") question.confidence = Number(value);
+  if (name === "comment") question.comment = value;
+  if (name === "confidence" || name === "comment") keep();
+  if (name !== "answer") return;
   if (question.answer !== null && event.target.type === "radio") question.changes += 1;
   question.answer = question.number ? Number(value) : value;
   refresh();
   keep();
+});
+
+place.addEventListener("paste", () => {
+  if (question && !question.sent) question.pastes += 1;
 });
 
 place.addEventListener("click", (event) => {
@@ -117,10 +138,17 @@ place.addEventListener("submit", (event) => {
 });
 
 function submit() {
+  if (nextHtml) {
+    swap(nextHtml);
+    return;
+  }
   if (!question || question.sent) return;
   const open = missing();
   if (open.length) open[0].go();
-  else send({ answer: typeof question.answer === "string" ? question.answer.trim() : question.answer });
+  else {
+    const { answer, confidence, comment } = question;
+    send({ answer: typeof answer === "string" ? answer.trim() : answer, confidence, comment });
+  }
 }
 
 async function send(said) {
@@ -129,7 +157,7 @@ async function send(said) {
   keep();
   question.sent = true;
   refresh();
-  const { trial, key, heard, plays, changes, losses, activeMs, shownAt, firstPlayAt } = question;
+  const { trial, key, heard, plays, changes, losses, pastes, activeMs, shownAt, firstPlayAt } = question;
   const paradata = {
     shown_at: shownAt,
     first_play_at: firstPlayAt,
@@ -137,6 +165,7 @@ async function send(said) {
     plays,
     changes,
     focus_losses: losses,
+    pastes,
     active_ms: activeMs,
   };
   await outbox.put({ key, url: page.dataset.answer, body: { trial, client_key: key, heard, paradata, ...said }, draft: trial });
@@ -150,10 +179,26 @@ function onStored(entry, data) {
   tell("");
   clearTimeout(keepTimer);
   keepTimer = null;
+  const here = question?.trial === entry.body.trial && $("#sit-feedback");
+  if (here && data.feedback) told(here, data);
+  else swap(data.html);
+}
+
+function swap(html) {
+  pauseAll();
   dispose(place);
-  place.innerHTML = data.html;
+  place.innerHTML = html;
   scrollTo(0, 0);
   begin();
+}
+
+/** What was expected, above the question as it was answered; the next one waits for Enter. */
+function told(here, { feedback, html }) {
+  nextHtml = html;
+  refresh();
+  here.innerHTML = feedback;
+  scrollTo(0, 0);
+  $(".judge-told").focus({ preventScroll: true });
 }
 
 function onRefused(entry, data) {
@@ -179,18 +224,23 @@ function choose(radio) {
   radio.dispatchEvent(new Event("input", { bubbles: true }));
 }
 
-function jumpTo(option) {
+function playOption(option) {
   const clip = clipOf(option.querySelector(".clip"));
-  if (clip) clip.wave.focus();
+  if (clip) playFrom(clip);
   else choose(option.querySelector("input"));
 }
 
 keysOn(place, ({ key, target }) => {
+  const enter = key === "Enter" && !target.closest("button, a, summary");
+  const pause = $("#sit-begin");
+  if (enter && pause) return () => pause.requestSubmit();
+  if (nextHtml) return enter ? submit : null;
   if (!question || question.sent) return null;
-  if (key === "Enter" && !target.closest("button, a, summary")) return submit;
+  if (enter) return submit;
+  if (key.toLowerCase() === "p") return () => playAll(clipsIn(place));
   if (/^[1-9]$/.test(key)) return () => choose($$('input[name="answer"]')[Number(key) - 1]);
   const option = /^[a-z]$/i.test(key) && $(`.sit-option[data-letter="${key.toUpperCase()}"]`);
-  return option ? () => jumpTo(option) : null;
+  return option ? () => playOption(option) : null;
 });
 
 setInterval(() => {
@@ -201,6 +251,7 @@ addEventListener("blur", () => {
   if (question) question.losses += 1;
 });
 addEventListener("pagehide", keep);
+watchTools(place, () => clipsIn(place), () => (currentClip() ?? clipsIn(place)[0])?.wave.focus({ preventScroll: true }));
 
 begin();
 outbox.flush();

@@ -31,7 +31,7 @@ def _convert(apps, source, target):
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('evaluation', '0003_protocols'),
+        ('evaluation', '0006_rate'),
         ('generation', '0007_stops'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
@@ -166,7 +166,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='trialrecord',
-            constraint=models.UniqueConstraint(fields=('sitting', 'dialogue', 'key', 'take'), name='trial_once_per_sitting'),
+            constraint=models.UniqueConstraint(fields=('sitting', 'dialogue', 'part', 'key', 'take'), name='trial_once_per_sitting'),
         ),
         migrations.AddField(
             model_name='runcall',

@@ -1,0 +1,23 @@
+"""Very many rows of one table, inserted as plain column values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from django.db import connection, models
+
+
+def rows_insert(*, model: type[models.Model], columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Insert rows, each the values of ``columns`` (fields by name) as the database takes them: keys for relations, text for JSON.
+
+    Several times as fast as ``bulk_create``, which prepares every value of every row by itself. Nothing is filled in: a column
+    that is not named has to have a default in the database.
+    """
+    known = [model._meta.get_field(name) for name in columns]  # noqa: SLF001 -- Django's documented way to a model's fields
+    quote = connection.ops.quote_name
+    names = ", ".join(quote(field.column) for field in known)
+    places = ", ".join(["%s"] * len(known))
+    statement = f"INSERT INTO {quote(model._meta.db_table)} ({names}) VALUES ({places})"  # noqa: S608, SLF001 -- names, no input
+    with connection.cursor() as cursor:
+        cursor.executemany(statement, rows)

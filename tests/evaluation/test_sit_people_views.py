@@ -1,0 +1,404 @@
+"""The pages of a person's way through a study, and the researcher's pages about people."""
+
+import json
+import re
+
+import pytest
+from django.core.cache import cache
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from annotation.domain.headphones import tones_of
+from annotation.services.headphones import token_open
+from evaluation.models import Consent, Part, Participant, PersonalDetails, Response, TrialRecord
+from evaluation.services import protocol_lock
+from evaluation.services.invitations import invitation_token, invitations_create
+from evaluation.services.participants import details_store
+from tests.evaluation.factories import heard_all, right_answer, speecheq_study, wrong_answer
+from tests.evaluation.test_people import answer_all, join, protocol, specials
+from tests.generation.factories import speecheq_dialogue
+
+pytestmark = pytest.mark.django_db
+JSON = {"HTTP_ACCEPT": "application/json"}
+FULL = {
+    "recruitment": {
+        "eligibility": "You are of age.",
+        "languages": ["en"],
+        "consent": {"version": "3", "text": {"en": "Do you agree to all this?", "zh": "您同意吗？"}, "ethics": "IRB 7"},
+        "demographics": ["age_band"],
+    },
+    "execution": {"no_ai_statement": True, "practice": 1, "break_after": 1},
+    "design": {"confidence": True, "comment": True},
+}
+
+
+@pytest.fixture(autouse=True)
+def fresh_rates():
+    cache.clear()
+
+
+@pytest.fixture
+def study(db):
+    return speecheq_study(items=2)
+
+
+@pytest.fixture
+def link(study):
+    made = invitations_create(
+        study=study,
+        max_uses=5,
+        parameters={"person": "PROLIFIC_PID"},
+        codes={"complete": "DONE42"},
+        return_url="https://platform.example/back?cc={code}",
+    )
+    return reverse("sit_join", args=[invitation_token(made[0])])
+
+
+def come_in(client, link):
+    """Through the link to the sitting's address."""
+    return client.post(link)["Location"]
+
+
+def body(record, answer, **more):
+    times = {"shown_at": "2026-01-01T00:00:00Z", "submitted_at": "2026-01-01T00:01:00Z", "active_ms": 30_000}
+    return {
+        "trial": record.uid,
+        "client_key": f"key-{record.uid}",
+        "answer": answer,
+        "heard": {uid: [[0.0, 1000.0]] for uid in heard_all(record)},
+        "paradata": times,
+        **more,
+    }
+
+
+def send(client, here, record, answer, **more):
+    sent = json.dumps(body(record, answer, **more))
+    return client.post(f"{here}answer/", sent, content_type="application/json", **JSON).json()
+
+
+def waiting(study):
+    return TrialRecord.objects.filter(sitting__respondent__study=study, responses=None).last()
+
+
+def test_looking_at_a_link_uses_nothing_up(client, link):
+    for _ in range(3):
+        assert "Begin" in client.get(link).content.decode()
+
+    assert Participant.objects.count() == 0
+
+
+def test_the_whole_way_of_a_guest(client, study, link):
+    specials(study, Part.PRACTICE, 1)
+    protocol(study, **FULL)
+    here = come_in(client, f"{link}?PROLIFIC_PID=abc123")
+
+    def page():
+        return client.get(here).content.decode()
+
+    assert "You are of age." in page()
+    client.post(f"{here}eligible/", {"eligible": "yes", "languages": ["en"]})
+    assert "Do you agree to all this?" in page()
+    assert TrialRecord.objects.count() == 0
+    client.post(f"{here}consent/", {"consent": "yes"})
+    assert "no AI tool" in page()
+    client.post(f"{here}no-ai/", {"stated": "yes"})
+    assert "First 1 dialogue to practise on" in page()
+    client.post(f"{here}begin/")
+    assert "practice: does not count" in page()
+    told = [send(client, here, waiting(study), wrong_answer(waiting(study))) for _ in range(2)]
+    assert all("Something else was expected" in one["feedback"] for one in told)
+    assert 'data-pause="practice"' in told[1]["html"]
+    client.post(f"{here}go-on/", {"done": "0"})
+    assert "1 of 2" in page()
+    first = send(client, here, waiting(study), right_answer(waiting(study)), confidence=4, comment="the voice shook")
+    assert set(first) == {"sitting", "html"}
+    assert 'data-pause="break"' in send(client, here, waiting(study), right_answer(waiting(study)))["html"]
+    client.post(f"{here}go-on/", {"done": "1"})
+    page()
+    send(client, here, waiting(study), right_answer(waiting(study)))
+    last = send(client, here, waiting(study), right_answer(waiting(study)))
+    assert "One page is left" in last["html"]
+    assert "How old are you?" in page()
+    client.post(f"{here}about/", {"age_band": "35-44"})
+    over = page()
+
+    assert "DONE42" in over
+    assert "https://platform.example/back?cc=DONE42" in over
+    consent = Consent.objects.get()
+    assert (consent.version, consent.language, consent.agreed) == ("3", "en", True)
+    details = PersonalDetails.objects.get()
+    assert (details.crowd, details.answers) == ({"person": "abc123"}, {"age_band": "35-44"})
+    paradata = Response.objects.get(trial__part="", paradata__order=3).paradata
+    assert (paradata["confidence"], paradata["comment"]) == (4, "the voice shook")
+
+
+@pytest.mark.parametrize(("sent", "languages"), [("no", ["en"]), ("yes", [])])
+def test_who_is_not_eligible_is_told_so_and_asked_nothing(client, study, link, sent, languages):
+    protocol(study, **FULL)
+    here = come_in(client, link)
+
+    client.post(f"{here}eligible/", {"eligible": sent, "languages": languages})
+
+    assert 'data-outcome="screened_out"' in client.get(here).content.decode()
+    assert TrialRecord.objects.count() == 0
+
+
+def test_no_consent_no_question_whatever_is_sent(client, study, link):
+    protocol(study, recruitment=FULL["recruitment"])
+    here = come_in(client, link)
+    client.post(f"{here}eligible/", {"eligible": "yes", "languages": ["en"]})
+
+    client.post(f"{here}begin/")
+    client.post(f"{here}go-on/", {"done": "0"})
+    client.post(f"{here}about/", {"age_band": "35-44"})
+    assert "Do you agree to all this?" in client.get(here).content.decode()
+    client.post(f"{here}consent/", {"consent": "no"})
+
+    assert 'data-outcome="withdrawn"' in client.get(here).content.decode()
+    assert (TrialRecord.objects.count(), PersonalDetails.objects.count()) == (0, 0)
+
+
+def test_headphones_are_checked_with_the_annotators_own_check(client, study, link):
+    protocol(study, execution={"headphones": "required"})
+    here = come_in(client, link)
+    html = client.get(here).content.decode()
+    token = re.search(r'name="check" value="([^"]+)"', html).group(1)
+    sounds = re.findall(r'<audio[^>]+src="([^"]+)"', html)
+    assert [client.get(sound).status_code for sound in sounds] == [200] * 6
+
+    me = Participant.objects.get().respondent.user
+    seed, _trial = token_open(token, me, timezone.now())
+    answers = {f"answer-{n}": tones_of(seed, n - 1).quieter + 1 for n in range(1, 7)}
+    client.post(f"{here}headphones/", {"check": token, **answers})
+
+    assert "Instructions" in client.get(here).content.decode()
+
+
+def test_three_failed_checks_screen_out_where_headphones_are_required(client, study, link):
+    protocol(study, execution={"headphones": "required"})
+    here = come_in(client, link)
+    for _ in range(3):
+        token = re.search(r'name="check" value="([^"]+)"', client.get(here).content.decode()).group(1)
+        me = Participant.objects.get().respondent.user
+        seed, _trial = token_open(token, me, timezone.now())
+        wrong = {f"answer-{n}": (tones_of(seed, n - 1).quieter + 1) % 3 + 1 for n in range(1, 7)}
+        client.post(f"{here}headphones/", {"check": token, **wrong})
+
+    assert 'data-outcome="screened_out"' in client.get(here).content.decode()
+
+
+def test_a_guest_goes_on_with_their_code_on_another_device(client, study, link):
+    here = come_in(client, link)
+    client.post(f"{here}begin/")
+    client.get(here)
+    record = waiting(study)
+    code = Participant.objects.get().code
+    other = Client()
+
+    assert other.get(here).status_code == 302
+    assert other.post(reverse("sit_code"), {"code": code.upper()})["Location"] == here
+    assert record.uid in other.get(here).content.decode()
+
+
+def test_codes_cannot_be_tried_without_end(client, link):
+    come_in(client, link)
+    code, stranger = Participant.objects.get().code, Client()
+
+    statuses = [stranger.post(reverse("sit_code"), {"code": f"2222-3333-44{n:02}"}).status_code for n in range(11)]
+
+    assert statuses == [422] * 10 + [429]
+    assert stranger.post(reverse("sit_code"), {"code": code}).status_code == 429
+
+
+def test_the_same_platform_person_is_sent_to_their_code(client, link):
+    come_in(client, f"{link}?PROLIFIC_PID=abc123")
+
+    again = Client().post(f"{link}?PROLIFIC_PID=abc123")
+
+    assert again.status_code == 409
+    assert reverse("sit_code") in again.content.decode()
+    assert Participant.objects.count() == 1
+
+
+def test_opening_the_link_again_in_the_same_browser_goes_on(client, link):
+    assert come_in(client, link) == come_in(client, link)
+    assert Participant.objects.count() == 1
+
+
+def test_a_guest_is_led_back_to_their_sitting(client, link):
+    here = come_in(client, link)
+
+    assert client.get("/")["Location"] == here
+    assert client.get(reverse("me")).status_code == 404
+    assert client.get(reverse("studies")).status_code == 404
+
+
+def test_a_guest_withdraws_by_the_page_also_afterwards(client, study, link):
+    here = come_in(client, link)
+    participant = Participant.objects.get()
+    answer_all(participant.respondent.sittings.get())
+    client.get(here)
+
+    assert "Withdraw my answers" in client.get(f"{here}withdraw/").content.decode()
+    client.post(f"{here}withdraw/")
+
+    participant.refresh_from_db()
+    assert (participant.outcome, participant.reason) == ("complete", "")
+    assert participant.withdrawn_at is not None
+    assert "in no figure any more" in client.get(here).content.decode()
+
+
+def test_a_study_that_is_not_ready_says_so_on_the_page(client, study, link):
+    protocol(study, execution={"attention": 1})
+    here = come_in(client, link)
+
+    client.post(f"{here}begin/")
+
+    answer = client.get(here)
+    assert answer.status_code == 409
+    assert "not ready" in answer.content.decode()
+
+
+def test_attention_items_and_repetitions_look_like_any_other_question(client, study, link):
+    specials(study, Part.ATTENTION, 1)
+    protocol(study, execution={"attention": 1, "repeats": 1})
+    here = come_in(client, link)
+    client.post(f"{here}begin/")
+    client.get(here)
+    pages = []
+    while (record := waiting(study)) is not None:
+        html = client.get(here).content.decode()
+        main = html[html.index('<div id="sit-question">') : html.index('<template id="keys">')]
+        assert not re.search(r"attention|repeat\b|repetition|practice", re.sub(r'data-[a-z]+="[^"]*"', "", main))
+        pages.append(re.search(r"(\d) of (\d)", main).group(0))
+        assert set(send(client, here, record, "A")) == {"sitting", "html"}
+
+    assert pages == [f"{n} of 4" for n in (1, 1, 2, 2, 3, 3, 4, 4)]
+
+
+# The researcher's pages
+
+
+def test_people_page_shows_counts_only_until_it_is_unblinded(client, study, rita):
+    protocol(study, analysis={"exclusions": [{"rule": "incomplete", "threshold": None}]})
+    protocol_lock(study=study)
+    answer_all(join(study).sitting, stop=1)
+    client.force_login(rita)
+    address = reverse("study_people", args=[study.uid])
+
+    before = client.get(address).content.decode()
+    client.post(reverse("study_unblind", args=[study.uid]))
+    after = client.get(address).content.decode()
+
+    flag = '<span class="chip warn">not all items answered'
+    assert ("1 person is left out" in before, flag in before, "Results with and without" in before) == (
+        True,
+        False,
+        False,
+    )
+    assert (flag in after, "Results with and without" in after) == (True, True)
+
+
+def test_unblinding_an_unlocked_study_is_refused(client, study, rita):
+    client.force_login(rita)
+
+    assert client.post(reverse("study_unblind", args=[study.uid]), **JSON).status_code == 409
+
+
+def test_platform_names_are_in_the_payment_list_of_admins_only(client, study, rita, ada):
+    link = invitations_create(study=study, max_uses=5, parameters={"person": "PROLIFIC_PID"})[0]
+    join(study, invitation=link, crowd={"person": "5f0c1d2e"})
+    address = reverse("study_people_csv", args=[study.uid])
+
+    lists = []
+    for user in (rita, ada):
+        client.force_login(user)
+        lists.append(client.get(address).content.decode())
+
+    assert ["5f0c1d2e" in one for one in lists] == [False, True]
+    assert all(Participant.objects.get().code in one for one in lists)
+
+
+def test_an_admin_withdraws_a_person_on_request_and_a_researcher_does_not(client, study, rita, ada):
+    join(study)
+    one = Participant.objects.get()
+    address = reverse("participant_withdraw", args=[study.uid, one.uid])
+    client.force_login(rita)
+    assert client.post(address).status_code == 403
+    client.force_login(ada)
+
+    assert client.post(address).status_code == 302
+
+    one.refresh_from_db()
+    assert (one.outcome, one.reason) == ("withdrawn", "request")
+
+
+def test_invitations_are_made_listed_downloaded_and_taken_back(client, study, rita):
+    client.force_login(rita)
+    address = reverse("invitations", args=[study.uid])
+
+    client.post(address, {"label": "wave 1", "count": 2, "max_uses": 1, "days": 7})
+    html = client.get(address).content.decode()
+    table = client.get(reverse("invitations_csv", args=[study.uid])).content.decode().splitlines()
+    first = study.invitations.first()
+    client.post(reverse("invitation_revoke", args=[study.uid, first.uid]))
+
+    assert (html.count("/join/"), len(table)) == (2, 3)
+    assert [one.label for one in study.invitations.all()] == ["wave 1 1", "wave 1 2"]
+    assert "taken back" in client.get(address).content.decode()
+
+
+def test_a_wrong_invitation_keeps_what_was_entered(client, study, rita):
+    client.force_login(rita)
+
+    answer = client.post(
+        reverse("invitations", args=[study.uid]),
+        {"label": "wave 1", "count": 1, "max_uses": 1, "days": 7, "return_url": "ftp://x"},
+    )
+
+    assert answer.status_code == 422
+    assert 'value="ftp://x"' in answer.content.decode()
+    assert study.invitations.count() == 0
+
+
+def test_special_items_are_chosen_on_their_page(client, study, rita):
+    client.force_login(rita)
+    dialogue = speecheq_dialogue()
+    address = reverse("study_specials", args=[study.uid])
+
+    assert dialogue.uid in client.get(address).content.decode()
+    assert client.post(address, {"practice": "", "attention": dialogue.uid}).status_code == 302
+    refused = client.post(address, {"practice": study.split.items.first().dialogue.uid, "attention": ""})
+
+    assert refused.status_code == 422
+    assert study.specials.get().dialogue == dialogue
+
+
+def test_what_people_told_is_shown_as_counts(client, study, rita):
+    protocol(study, recruitment={"demographics": ["age_band", "hobby"]})
+    link = invitations_create(study=study, max_uses=20)[0]
+    for _ in range(6):
+        participant = Participant.objects.get(respondent=join(study, invitation=link).sitting.respondent)
+        details_store(participant=participant, answers={"age_band": "25-34", "hobby": "chess"})
+    client.force_login(rita)
+
+    html = client.get(reverse("study_people", args=[study.uid])).content.decode()
+
+    assert "25-34" in html
+    assert "chess" not in html
+
+
+def test_people_page_is_constant_in_queries(client, study, rita, django_assert_max_num_queries):
+    link = invitations_create(study=study, max_uses=20)[0]
+    client.force_login(rita)
+    address = reverse("study_people", args=[study.uid])
+    counts = []
+    for people in (1, 3):
+        while Participant.objects.count() < people:
+            answer_all(join(study, invitation=link).sitting)
+        with django_assert_max_num_queries(200) as counted:
+            client.get(address)
+        counts.append(len(counted))
+
+    assert counts[0] == counts[1]
