@@ -83,6 +83,8 @@ VERBS: dict[str, Any] = {
     "shut public page": _("shut the public page"),
     "sign-in link made": _("made a sign-in link"),
     "sitting_cancel": _("stopped"),
+    "failures_retry": _("had what failed asked again"),
+    "run_limits": _("set limits"),
     "sitting_resume": _("let go on"),
     "study_close": _("closed"),
     "study_create": _("created"),
