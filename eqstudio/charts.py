@@ -18,6 +18,19 @@ COLOURS = {
     "chance": "#8b949b",
 }
 SERIES = ("#0f6b6b", "#8a5a00", "#5b6a74", "#7a3e6d")
+DARK = {
+    INK: "#e7e4db",
+    SOFT: "#a7aeae",
+    GRID: "#30373a",
+    "#0f6b6b": "#6cc7c3",
+    "#7fb0ae": "#4f8f8c",
+    "#8a5a00": "#f0c268",
+    "#8b949b": "#98a1a5",
+    "#7a3e6d": "#d9a3cb",
+    "#ddd": "#30373a",
+}
+"""What each colour becomes on a dark page."""
+PAPER = "#fffefb"
 FONT = "system-ui, sans-serif"
 ROW_HEIGHT = 24
 WIDTH = 560
@@ -97,11 +110,43 @@ def _intervals(
 def _svg(chart: Any) -> str:
     import vl_convert  # noqa: PLC0415 -- slow import
 
-    styled = chart.configure(background="transparent", font=FONT, padding=PADDING).configure_axis(
-        labelColor=INK, titleColor=SOFT, gridColor=GRID, labelFontSize=12, titleFontSize=12, titleFontWeight="normal"
+    styled = (
+        chart.configure(background="transparent", font=FONT, padding=PADDING)
+        .configure_axis(
+            labelColor=INK,
+            titleColor=SOFT,
+            gridColor=GRID,
+            labelFontSize=12,
+            titleFontSize=12,
+            titleFontWeight="normal",
+        )
+        .configure_legend(labelColor=INK, labelFontSize=12)
     )
     svg: str = vl_convert.vegalite_to_svg(styled.to_dict())
     return svg
+
+
+def svg_themed(svg: str) -> str:
+    """The drawing for a page that may be dark: shown as an image it takes the colour scheme of the page around it.
+
+    Files keep the plain drawing, which is for paper.
+    """
+    rules = "".join(
+        f'[{attribute}="{light}"]{{{attribute}:{dark}}}'
+        for light, dark in DARK.items()
+        for attribute in ("fill", "stroke")
+    )
+    head, mark, rest = svg.partition(">")
+    return f"{head}{mark}<style>@media (prefers-color-scheme: dark){{{rules}}}</style>{rest}"
+
+
+def png_of(svg: str) -> bytes:
+    """The drawing as a picture on paper, twice as many dots as its size says."""
+    import vl_convert  # noqa: PLC0415 -- slow import
+
+    head, mark, rest = svg.partition(">")
+    png: bytes = vl_convert.svg_to_png(f'{head}{mark}<rect width="100%" height="100%" fill="{PAPER}"/>{rest}', scale=2)
+    return png
 
 
 def _or(value: float | None, instead: float) -> float:

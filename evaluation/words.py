@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -32,6 +33,34 @@ BASELINES: dict[str, Any] = {
     "chance": gettext_lazy("guessing"),
 }
 """Which human baseline a row is; a majority of people is never what one answer of a model should be held against."""
+
+SHORT: dict[str, Any] = {
+    "people (mean)": gettext_lazy("people (mean)"),
+    "people (median)": gettext_lazy("people (median)"),
+    "people (best)": gettext_lazy("people (best)"),
+    "people (majority)": gettext_lazy("people (majority)"),
+    "experts (mean)": gettext_lazy("experts (mean)"),
+    "chance": gettext_lazy("guessing"),
+}
+"""The same where there is little room: on the axis of a figure, in the head of a column."""
+
+_PERSON = re.compile(r"^Person (\d+)$")
+_CONSTANT = re.compile(r"^always grade (\d+)$")
+
+
+def respondent_words(name: str, *, whole: bool = False) -> str:
+    """What a reader calls a respondent (``whole``: where there is room). Names are stored in English; people stand under a
+    number, systems under their own name.
+    """
+    named = BASELINES if whole else SHORT
+    if name in named:
+        return str(named[name])
+    if person := _PERSON.match(name):
+        return _("Person %(n)s") % {"n": person[1]}
+    if constant := _CONSTANT.match(name):
+        return _("always grade %(grade)s") % {"grade": constant[1]}
+    return name
+
 
 BY_WORDS: dict[str, Any] = {
     "category": gettext_lazy("category"),
@@ -64,6 +93,43 @@ SLOT_LABELS: dict[str, Any] = {
     "order_consistent_right": gettext_lazy("Right in both orders"),
     "one_slot": gettext_lazy("Same slot in both orders"),
 }
+
+KINDS: dict[str, Any] = {
+    "people": gettext_lazy("people"),
+    "person": gettext_lazy("people"),
+    "model": gettext_lazy("model"),
+    "rule": gettext_lazy("rule"),
+    "imported": gettext_lazy("imported"),
+    "chance": gettext_lazy("guessing"),
+}
+"""What sort of respondent a row is."""
+
+WORDY = frozenset({"name", "kind", "group", "item", "category", "fit"})
+"""Columns of a figure's table that hold no number."""
+COLUMN_WORDS: dict[str, Any] = {
+    "name": gettext_lazy("Respondent"),
+    "kind": gettext_lazy("Kind"),
+    "value": gettext_lazy("Value"),
+    "lo": gettext_lazy("From"),
+    "hi": gettext_lazy("To"),
+    "n": gettext_lazy("n"),
+    "fit": gettext_lazy("Fit for the leaderboard"),
+    "group": gettext_lazy("Group"),
+    "items": gettext_lazy("Items"),
+    "item": gettext_lazy("Item"),
+    "category": gettext_lazy("Category"),
+    "people": gettext_lazy("People"),
+    "model": gettext_lazy("Model"),
+    "chance": gettext_lazy("Guessing"),
+    "given": gettext_lazy("Given"),
+    "intended": gettext_lazy("Intended"),
+    "share": gettext_lazy("Share"),
+    "seconds": gettext_lazy("Seconds an answer"),
+    "tokens": gettext_lazy("Tokens an answer"),
+    "cost": gettext_lazy("US dollars an answer"),
+    **SLOT_LABELS,
+}
+"""The columns of a figure's table."""
 
 TAG_WORDS: dict[str, Any] = {
     "not_heard": gettext_lazy("did not hear the voice"),

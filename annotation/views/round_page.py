@@ -39,7 +39,7 @@ from annotation.words import (
 )
 from eqstudio.access import can_annotate
 from eqstudio.benchmarks import benchmark_get, benchmarks
-from eqstudio.charts import over_time_svg
+from eqstudio.charts import over_time_svg, svg_themed
 from eqstudio.estimates import Estimate
 from generation.views.guards import curating, person
 
@@ -160,7 +160,7 @@ def round_over_time(request: HttpRequest, uid: str) -> HttpResponse:
         for row in _over_time(found, round_arrays(round=found))
         if row["estimate"].value is not None
     ]
-    response = HttpResponse(over_time_svg(rows, axis=_("alpha")), content_type="image/svg+xml")
+    response = HttpResponse(svg_themed(over_time_svg(rows, axis=_("alpha"))), content_type="image/svg+xml")
     if "download" in request.GET:
         response["Content-Disposition"] = f'attachment; filename="{found.name}-agreement.svg"'
     return response

@@ -52,6 +52,21 @@ def mean_person(matrix: Floats, resampling: Resampling) -> Estimate:
     return Estimate(value, *interval(crossed_means(matrix, resampling)), answered)
 
 
+def weighted_person(matrix: Floats, weights: Floats, resampling: Resampling) -> Estimate:
+    """As ``mean_person``, where every item counts by its weight (Hajek's ratio: sum of w x over sum of w of what was answered)."""
+    asked = np.isfinite(matrix) * weights
+    answered = int(np.isfinite(matrix).any(axis=0).sum()) if matrix.size else 0
+    if answered == 0:
+        return Estimate.undefined(NOBODY)
+    weighed = np.nan_to_num(matrix) * weights
+    value = float(np.nanmean(ratio(weighed.sum(axis=1), asked.sum(axis=1))))
+    if answered == 1:
+        return Estimate(value, None, None, 1)
+    drawn = ratio(resampling.items @ weighed.T, resampling.items @ asked.T)
+    people = resampling.people * np.isfinite(drawn)
+    return Estimate(value, *interval(ratio((people * np.nan_to_num(drawn)).sum(axis=1), people.sum(axis=1))), answered)
+
+
 def crossed_means(matrix: Floats, resampling: Resampling) -> Floats:
     """The mean person in each replicate of items and people (pigeonhole bootstrap)."""
     drawn = _drawn_means(matrix, resampling)
@@ -73,6 +88,7 @@ def crossed_compare(people: Floats, other: Floats, *, resampling: Resampling) ->
     means = crossed_means(gaps, resampling)
     means = means[np.isfinite(means)]
     lo, hi = interval(means)
+    means = np.round(means, 12)  # what cancels out is 0, whatever the order in which it was added up
     tail = min(float((means <= 0).mean()), float((means >= 0).mean()))
     p = min(1.0, 2 * (tail * len(means) + 1) / (len(means) + 1))
     return Comparison(Estimate(value, lo, hi, n), p, "bootstrap over people and items", POWER_Z * float(means.std()))

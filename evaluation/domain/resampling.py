@@ -40,6 +40,10 @@ class Resampling:
         """The same replicates of items, for some of the people."""
         return Resampling(self.items, self.people[:, list(rows)])
 
+    def alone(self) -> Resampling:
+        """The same replicates of items, for one respondent who is no sample of people."""
+        return Resampling(self.items, np.ones((len(self.items), 1)))
+
 
 def _counts(units: int, replicates: int, rng: np.random.Generator) -> Floats:
     """How often each of ``units`` comes up in as many draws: a multinomial, counted from indices because that is faster."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from eqstudio.charts import COLOURS, NARROW_WIDTH, SOFT, WIDTH
+from eqstudio.charts import COLOURS, INK, NARROW_WIDTH, SOFT, WIDTH
 from eqstudio.charts import _svg as svg_of
 
 SQUARE, NARROW_SQUARE = 340, 200
+ON_PALE = "#22303b"
+"""Ink on a pale cell, which stays pale on a dark page."""
 CELL, NARROW_CELL = 64, 46
 Rows = Sequence[Mapping[str, Any]]
 
@@ -81,7 +83,7 @@ def confusion_svg(rows: Rows, *, given: str, intended: str, narrow: bool) -> str
     y = alt.Y("given:O", title=given, sort="descending")
     shade = alt.Color("share:Q", scale=alt.Scale(domain=[0, 1], range=["#f4f1ea", COLOURS["people"]]), legend=None)
     cells = alt.Chart(data).mark_rect(stroke="#fffefb").encode(x=x, y=y, color=shade)
-    ink = alt.condition("datum.share > 0.5", alt.value("white"), alt.value("#22303a"))
+    ink = alt.condition("datum.share > 0.5", alt.value("white"), alt.value(ON_PALE))
     words = alt.Chart(data).mark_text().encode(x=x, y=y, text="n:Q", color=ink)
     steps = len({row["intended"] for row in rows})
     side = (NARROW_CELL if narrow else CELL) * max(1, steps)
@@ -115,9 +117,7 @@ def cost_svg(rows: Rows, *, cost: str, axis: str, narrow: bool) -> str:
         x=x, y=y, color=alt.Color("kind:N", scale=colours, legend=None)
     )
     named = alt.Chart(alt.Data(values=[row for row in known if row["kind"] != "person"]))
-    words = named.mark_text(align="left", dx=8, color="#22303a", limit=90 if narrow else 200).encode(
-        x=x, y=y, text="name:N"
-    )
+    words = named.mark_text(align="left", dx=8, color=INK, limit=90 if narrow else 200).encode(x=x, y=y, text="name:N")
     side = NARROW_SQUARE if narrow else SQUARE
     width = side if narrow else 520
     return svg_of(alt.layer(dots, words).properties(width=width, height=side))

@@ -13,6 +13,7 @@ from eqstudio.charts import forest_svg, leaderboard_svg
 from evaluation.figures.base import Figure, View
 from evaluation.figures.drawing import confusion_svg, cost_svg, item_map_svg, slots_svg
 from evaluation.services.comparison_rows import PEOPLE
+from evaluation.words import respondent_words
 
 ORDER = {"people": 0, "person": 1, "model": 2, "imported": 2, "rule": 3, "chance": 4}
 EDGES = ("value", "lo", "hi", "n")
@@ -44,13 +45,18 @@ def interval_rows(entries: Sequence[Mapping[str, Any]], metric: Metric) -> list[
     ]
 
 
+def _told(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The rows with respondents named as a reader names them; tables that leave the studio keep the stored names."""
+    return [{**row, "name": respondent_words(row["name"])} for row in rows]
+
+
 def leaderboard(view: View) -> Figure:
     rows = interval_rows(view.result["respondents"], view.metric)
     return Figure(
         "leaderboard",
         ("name", "kind", *EDGES, "fit"),
         tuple(rows),
-        lambda narrow: leaderboard_svg(rows, axis=view.label, chance=view.metric.chance, narrow=narrow),
+        lambda narrow: leaderboard_svg(_told(rows), axis=view.label, chance=view.metric.chance, narrow=narrow),
     )
 
 
@@ -66,7 +72,7 @@ def forest(view: View) -> Figure:
         "forest",
         ("group", "items", "name", *EDGES),
         tuple(rows),
-        lambda narrow: forest_svg(rows, axis=view.label, chance=view.metric.chance, narrow=narrow),
+        lambda narrow: forest_svg(_told(rows), axis=view.label, chance=view.metric.chance, narrow=narrow),
     )
 
 
@@ -76,7 +82,7 @@ def item_map(view: View) -> Figure:
         "items",
         ("item", "category", "people", "model"),
         tuple(rows),
-        lambda narrow: item_map_svg(rows, people=_("People"), model=view.chosen, narrow=narrow),
+        lambda narrow: item_map_svg(rows, people=_("People"), model=respondent_words(view.chosen), narrow=narrow),
     )
 
 
@@ -107,7 +113,7 @@ def slots(view: View) -> Figure:
         ("name", "kind", *SLOT_FIGURES),
         tuple(rows),
         lambda narrow: slots_svg(
-            rows,
+            _told(rows),
             first=_("the right one stood first"),
             second=_("the right one stood second"),
             axis=_("Share of right answers"),
@@ -141,7 +147,7 @@ def cost(view: View) -> Figure:
         "cost",
         ("name", "kind", "value", "seconds", "tokens", "cost"),
         tuple(rows),
-        lambda narrow: cost_svg(rows, cost=title, axis=view.label, narrow=narrow),
+        lambda narrow: cost_svg(_told(rows), cost=title, axis=view.label, narrow=narrow),
     )
 
 
@@ -165,7 +171,7 @@ def parts(view: View) -> Figure:
         "parts",
         ("group", "chance", "name", *EDGES),
         tuple(rows),
-        lambda narrow: forest_svg(rows, axis=_("Share of right answers"), chance=None, narrow=narrow),
+        lambda narrow: forest_svg(_told(rows), axis=_("Share of right answers"), chance=None, narrow=narrow),
     )
 
 

@@ -21,7 +21,7 @@ from evaluation.selectors.lists import (
     with_sittings,
 )
 from evaluation.selectors.marks import IMPORTED, counted, counting, in_the_middle, marks_of, withdrawn_answers
-from evaluation.selectors.named import study_named
+from evaluation.selectors.named import hears_everywhere, study_named
 from evaluation.selectors.planned import planned_of
 from evaluation.selectors.plans import order_of
 from evaluation.selectors.progress import (
@@ -32,12 +32,22 @@ from evaluation.selectors.progress import (
     sittings_progress,
 )
 from evaluation.selectors.protocols import answers_counted, protocol_latest, protocol_of
+from evaluation.selectors.runs import (
+    Pulse,
+    failed_calls_by_cause,
+    queue_of,
+    run_pulse,
+    sittings_due,
+    workers_of,
+)
 from evaluation.selectors.sampled import (
     Sample,
+    item_set_of,
     items_counted,
     items_of,
     sample_of,
     sample_stored,
+    sample_told,
     studies_in_pilot,
     weights_of,
 )
@@ -46,6 +56,7 @@ __all__ = [
     "IMPORTED",
     "ItemFacts",
     "Progress",
+    "Pulse",
     "Sample",
     "answers_counted",
     "answers_listed",
@@ -55,11 +66,14 @@ __all__ = [
     "dialogue_order",
     "efforts_of",
     "excluded_of",
+    "failed_calls_by_cause",
     "failures_by_cause",
     "findings_of",
+    "hears_everywhere",
     "imports_listed",
     "in_the_middle",
     "item_facts",
+    "item_set_of",
     "items_counted",
     "items_of",
     "marks_of",
@@ -68,12 +82,16 @@ __all__ = [
     "planned_of",
     "protocol_latest",
     "protocol_of",
+    "queue_of",
     "run_for",
+    "run_pulse",
     "runs_listed",
     "sample_of",
     "sample_stored",
+    "sample_told",
     "sitting_for",
     "sitting_progress",
+    "sittings_due",
     "sittings_progress",
     "sittings_told",
     "studies_in_pilot",
@@ -89,4 +107,5 @@ __all__ = [
     "weights_of",
     "with_sittings",
     "withdrawn_answers",
+    "workers_of",
 ]

@@ -115,6 +115,20 @@ def sample_of(*, study: Study, sampling: Sampling) -> Sample:
     )
 
 
+def sample_told(study: Study) -> dict[str, object] | None:
+    """The items that were drawn, as a result names its inputs; None where the whole split is asked. One query."""
+    uids = list(StudyItem.objects.filter(study=study).order_by().values_list("dialogue__uid", flat=True))
+    if not uids:
+        return None
+    return {"items": len(uids), "whole": study.split.item_count, "hash": item_set_hash(uids)}
+
+
+def item_set_of(study: Study) -> str:
+    """The hash of the set of items that figures are about: the split's manifest, or the drawn sample."""
+    drawn = sample_told(study)
+    return study.split.manifest_hash if drawn is None else str(drawn["hash"])
+
+
 def weights_of(study: Study) -> dict[int, float]:
     """How many items of the split each drawn one stands for (1 / probability); empty where all were equally likely."""
     rows = dict(StudyItem.objects.filter(study=study).order_by().values_list("dialogue_id", "probability"))

@@ -7,7 +7,7 @@ their numbers are those of the published checklist.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -18,6 +18,7 @@ from django.utils.translation import gettext as _
 
 from eqstudio.benchmarks import benchmark_get
 from evaluation.models import Study
+from evaluation.services.checklist_declared import DECLARED, Declared, declared_of
 from evaluation.services.checklist_facts import Facts, facts_of
 
 QUESTIONS = Path(__file__).resolve().parent / "checklist.toml"
@@ -51,6 +52,7 @@ def checklist_build(*, study: Study, comparison: Mapping[str, Any]) -> list[Chec
     """Every question with its answer or without; reads only. ``comparison`` is what ``comparison_build`` gives."""
     language = "zh" if (get_language() or "en").startswith("zh") else "en"
     facts = facts_of(study, benchmark_get(study.benchmark), comparison)
+    declared = declared_of(study)
     return [
         ChecklistBlock(
             block[language],
@@ -58,7 +60,7 @@ def checklist_build(*, study: Study, comparison: Mapping[str, Any]) -> list[Chec
                 ChecklistRow(
                     number=row["number"],
                     question=row[language],
-                    answer=_answer(row["number"], facts),
+                    answer=_answer(row["number"], facts, declared),
                     follows=row["number"].count(".") > 1 and not row["number"].startswith("5.1"),
                 )
                 for row in block["question"]
@@ -68,9 +70,13 @@ def checklist_build(*, study: Study, comparison: Mapping[str, Any]) -> list[Chec
     ]
 
 
-def _answer(number: str, facts: Facts) -> str | None:
-    known = ANSWERS.get(number)
-    return None if known is None else known(facts)
+def _answer(number: str, facts: Facts, declared: Declared) -> str | None:
+    """What was declared, and what the rows tell; both where both know something of how quality was kept."""
+    told = DECLARED[number](declared) if number in DECLARED else None
+    known = ANSWERS[number](facts) if number in ANSWERS else None
+    if number in BOTH:
+        return "; ".join(one for one in (known, told) if one) or None
+    return told or known
 
 
 def _yes(flag: bool | None) -> str | None:  # noqa: FBT001 -- a fact, not an option
@@ -89,6 +95,8 @@ def _per_item(facts: Facts) -> str:
 def _length(facts: Facts) -> str:
     return _("%(least)s to %(most)s dialogues, mean %(mean).1f; people may stop and come back") % facts.per_person
 
+
+BOTH = frozenset({"3.2.1", "3.2.2"})
 
 ANSWERS: dict[str, Callable[[Facts], str | None]] = {
     "0.5": lambda _facts: _("Capabilities"),
@@ -132,10 +140,10 @@ ANSWERS: dict[str, Callable[[Facts], str | None]] = {
     "5.1.3": lambda facts: facts.seconds,
     "5.1.5": lambda facts: _people(facts, lambda: _("%(done)s of %(begun)s finished") % facts.finished),
 }
-"""What can be told from rows. A question that is not here is asked of people: recruitment, pay, ethics, publication."""
+"""What can be told from rows. What only people know (recruitment, pay, ethics) is told by the protocol; publication by nobody."""
 
 
-def checklist_markdown(study: Study, blocks: list[ChecklistBlock]) -> str:
+def checklist_markdown(study: Study, blocks: list[ChecklistBlock], differences: Sequence[str]) -> str:
     """The report as a document."""
     lines = [f"# {_('Human baseline report: %(study)s') % {'study': study.name}}", ""]
     for block in blocks:
@@ -143,4 +151,6 @@ def checklist_markdown(study: Study, blocks: list[ChecklistBlock]) -> str:
         for row in block.rows:
             lines.append(f"- **{row.number}** {row.question}  \n  {row.answer or _('not reported')}")
         lines.append("")
+    lines += [f"## {_('What people and models did not get alike')}", ""]
+    lines += [*(f"- {one}" for one in differences), ""]
     return "\n".join(lines)

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from annotation.models import Judgement
 from eqstudio.benchmarks import Benchmark
 from evaluation.models import Part, Respondent, Response, Sitting, Study, TrialRecord
-from evaluation.selectors import counted
+from evaluation.selectors import counted, item_facts
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def facts_of(study: Study, benchmark: Benchmark, comparison: Mapping[str, Any]) 
     seconds = _seconds(sittings)
     return Facts(
         items=study.split.item_count,
-        languages=tuple(sorted(set(study.split.items.values_list("dialogue__language", flat=True)))),
+        languages=tuple(sorted({fact.language for fact in item_facts(study=study, benchmark=benchmark).values()})),
         people=len(per_person),
         models=len(systems),
         knowing=int(comparison["key_access"]),

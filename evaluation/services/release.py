@@ -8,7 +8,7 @@ import csv
 import io
 import json
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from eqstudio.benchmarks import benchmark_get
 from eqstudio.benchmarks.base import Benchmark, Trial
 from evaluation.models import Response, Study
 from evaluation.models.imports import RUNS
-from evaluation.selectors import counting, in_the_middle, item_facts
+from evaluation.selectors import counting, in_the_middle, item_facts, weights_of
 from evaluation.services.comparisons import comparison_build
 from evaluation.services.scoring import score_that_counts
 
@@ -34,6 +34,7 @@ COLUMNS = {
     "language": "language of the dialogue",
     "source": "synthetic, recorded or imported",
     "cluster": "items of one prompt or script share it; resampled together",
+    "weight": "how many items of the split this one stands for in a sample whose items were not equally likely; else 1",
     "trial": "which question about the item",
     "order": "the options in the order shown, as ids of versions or texts, joined by |",
     "outcome": "answered, unparsed, refused, error or not_heard",
@@ -57,7 +58,7 @@ def release_build(*, study: Study) -> bytes:
     result = comparison_build(study=study, by="category")
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        _write(archive, "comparison.json", json.dumps(result, ensure_ascii=False, indent=1))
+        _write(archive, "comparison.json", json.dumps(_settled(result), ensure_ascii=False, indent=1))
         with archive.open(_entry("answers.csv"), "w") as handle, io.TextIOWrapper(handle, "utf-8", newline="") as text:
             writer = csv.DictWriter(text, list(COLUMNS))
             writer.writeheader()
@@ -70,6 +71,17 @@ def release_build(*, study: Study) -> bytes:
             archive, "README.md", README.format(study=study.name, split=study.split, manifest=study.split.manifest_hash)
         )
     return buffer.getvalue()
+
+
+def _settled(found: Any) -> Any:
+    """Figures to twelve digits. The digits after them are those of the library that multiplies matrices: they differ with the
+    processor and with how many threads it had at that moment, and the same data should give the same bytes.
+    """
+    if isinstance(found, float):
+        return float(f"{found:.12g}")
+    if isinstance(found, Mapping):
+        return {name: _settled(value) for name, value in found.items()}
+    return [_settled(value) for value in found] if isinstance(found, list | tuple) else found
 
 
 def _entry(name: str) -> zipfile.ZipInfo:
@@ -85,7 +97,7 @@ def _write(archive: zipfile.ZipFile, name: str, text: str) -> None:
 
 def _answers(study: Study, benchmark: Benchmark) -> Iterator[dict[str, Any]]:
     """One line an answer that the comparison counts."""
-    facts = item_facts(study=study, benchmark=benchmark)
+    facts, weights = item_facts(study=study, benchmark=benchmark), weights_of(study)
     unfinished = in_the_middle(study)
     found = (
         Response.objects.filter(counting(study))
@@ -97,7 +109,7 @@ def _answers(study: Study, benchmark: Benchmark) -> Iterator[dict[str, Any]]:
         record = answer.trial
         if (record.sitting_id, record.dialogue_id) in unfinished or record.dialogue_id not in facts:
             continue
-        yield _answer(answer, facts[record.dialogue_id])
+        yield {**_answer(answer, facts[record.dialogue_id]), "weight": repr(weights.get(record.dialogue_id, 1.0))}
 
 
 def _answer(answer: Response, fact: Any) -> dict[str, Any]:

@@ -16,13 +16,14 @@ from eqstudio.benchmarks import benchmark_get
 from eqstudio.benchmarks.base import Benchmark, Metric
 from eqstudio.errors import StudioError
 from evaluation.figures import View
-from evaluation.models import AnswerImportWithdrawal, ScoreRecord, Sitting, Study
+from evaluation.models import AnswerImportWithdrawal, ReplyGrade, ScoreRecord, Sitting, Study
 from evaluation.selectors import efforts_of, excluded_of, item_facts
 from evaluation.services import comparison_build, item_difficulty
 from evaluation.services.comparison_rows import PEOPLE, grades_of_row
 from evaluation.services.comparisons import BY, Asked, board_build, headline_of, items_asked
 from evaluation.services.norming import COHORT
 from evaluation.words import SYSTEMS, metric_label
+from generation.models import Dialogue
 
 CACHE_SECONDS = 3600
 LONGEST = 80
@@ -65,9 +66,10 @@ class Seen:
             return []
         facts = item_facts(study=self.study, benchmark=self.benchmark)
         apart = item_difficulty(study=self.study, respondent=self.chosen["uid"], filters=self.filters)
+        uids = dict(Dialogue.objects.filter(pk__in=[one.dialogue for one in apart]).values_list("pk", "uid"))
         return [
             {
-                "item": one.dialogue,
+                "item": uids[one.dialogue],
                 "category": facts[one.dialogue].category,
                 "people": one.people,
                 "model": one.respondent,
@@ -125,8 +127,11 @@ def comparison_cached(study: Study, asked: Asked) -> dict[str, Any]:
     )
     out = sorted(excluded_of(study))
     taken_out = AnswerImportWithdrawal.objects.filter(source__study=study).count()
-    told = f"{state['last']}:{sorted(sittings.items())}:{out}:{taken_out}:{asked}"
-    digest = hashlib.sha256(told.encode()).hexdigest()
+    judged = ReplyGrade.objects.filter(judgement__response__trial__sitting__respondent__study=study).aggregate(
+        last=Max("pk")
+    )
+    state_told = f"{state['last']}:{sorted(sittings.items())}:{out}:{taken_out}:{judged['last']}:{asked}"
+    digest = hashlib.sha256(state_told.encode()).hexdigest()
     key = f"comparison:{study.uid}:{digest}"
     found: dict[str, Any] | None = cache.get(key)
     if found is None:

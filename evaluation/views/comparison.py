@@ -18,13 +18,23 @@ from evaluation.domain.norms import NoNorm, Norm
 from evaluation.figures.kinds import ranked
 from evaluation.forms import NormForm
 from evaluation.models import FrozenNorm, Study
-from evaluation.selectors import efforts_of, item_facts, study_to_curate_for
+from evaluation.selectors import efforts_of, excluded_of, item_facts, study_to_curate_for
 from evaluation.services import items_apart, norm_freeze
 from evaluation.services.comparison_rows import PEOPLE
 from evaluation.services.comparisons import BY
 from evaluation.views.asked import Seen, group_label, seen, systems_of
 from evaluation.views.readings import readings_rows
-from evaluation.words import BASELINES, BY_WORDS, FAMILIES, NORMS, SLOT_LABELS, TESTS, comparison_sentence, metric_label
+from evaluation.views.replies import shown_replies
+from evaluation.words import (
+    BY_WORDS,
+    FAMILIES,
+    NORMS,
+    SLOT_LABELS,
+    TESTS,
+    comparison_sentence,
+    metric_label,
+    respondent_words,
+)
 from generation.models import Dialogue
 from generation.views.guards import curating, person
 
@@ -49,6 +59,7 @@ def comparison(request: HttpRequest, uid: str) -> HttpResponse:
         "columns": [(one.name, metric_label(one, language)) for one in at.benchmark.metrics],
         "rows": _rows(at),
         "has_answers": any(entry["kind"] != "chance" for entry in result["respondents"]),
+        "left_out": len(excluded_of(study)),
         **_pairs(at),
         "groups": _group_rows(at),
         "explored": _explored(at),
@@ -56,6 +67,7 @@ def comparison(request: HttpRequest, uid: str) -> HttpResponse:
         "slot_labels": list(SLOT_LABELS.items()),
         **_grades(at),
         "ceiling": _ceiling(result),
+        "weighted": _weighted(at),
         "effort_known": _effort_known(study),
         "filters": at.filters,
         "by": at.by,
@@ -70,6 +82,7 @@ def comparison(request: HttpRequest, uid: str) -> HttpResponse:
         "norm_form": NormForm(),
         "with_key": at.asked.with_key,
         "readings": readings_rows(at),
+        "judged": shown_replies(at.result["replies"]),
     }
     return render(request, "evaluation/comparison.html", context)
 
@@ -116,7 +129,7 @@ def _rows(at: Seen) -> list[dict[str, Any]]:
                 "seq": figures.get("seq"),
                 "read": None if read is None else 1 - read,
                 "answers": entry["unparsed"]["n"],
-                "shown_name": BASELINES.get(entry["name"], entry["name"]),
+                "shown_name": respondent_words(entry["name"], whole=True),
             }
         )
     return rows
@@ -164,10 +177,20 @@ def _explored(at: Seen) -> list[dict[str, Any]]:
     return sorted(found, key=lambda pair: 1.0 if pair["p_bh"] is None else pair["p_bh"])[:EXPLORED_SHOWN]
 
 
+def _weighted(at: Seen) -> list[dict[str, Any]]:
+    """The headline figure as drawn and weighted to the split; empty where all items were equally likely."""
+    found = at.result["weighted"]
+    plain = {entry["name"]: entry["estimates"][at.metric.name] for entry in at.result["respondents"]}
+    return [
+        {"name": one["name"], "plain": Estimate(**plain[one["name"]]), "estimate": Estimate(**one["estimate"])}
+        for one in (found["respondents"] if found else [])
+    ]
+
+
 def _slots(at: Seen) -> list[dict[str, Any]]:
     return [
         {
-            "name": BASELINES.get(entry["name"], entry["name"]),
+            "name": respondent_words(entry["name"], whole=True),
             "cells": [(name, Estimate(**entry["estimates"][name])) for name in SLOT_LABELS],
         }
         for entry in ranked(at.result["respondents"], at.metric)
@@ -183,7 +206,7 @@ def _grades(at: Seen) -> dict[str, Any]:
     names = ["qwk", "spearman", *(f"recall_{grade}" for grade in steps)]
     rows = [
         {
-            "name": BASELINES.get(entry["name"], entry["name"]),
+            "name": respondent_words(entry["name"], whole=True),
             "cells": [Estimate(**entry["estimates"][name]) for name in names],
         }
         for entry in ranked(at.result["respondents"], at.metric)

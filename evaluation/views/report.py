@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from evaluation.domain.flow import stages_of
 from evaluation.domain.power import Plan, design_effect, people_needed
 from evaluation.forms import PowerForm
-from evaluation.selectors import planned_of, protocol_of, study_to_curate_for
+from evaluation.models import Study
+from evaluation.selectors import excluded_of, hears_everywhere, planned_of, protocol_of, study_to_curate_for, unblinded
+from evaluation.selectors.participants import funnel_of, people_lines
 from evaluation.services import checklist_build, likeness_observed
 from evaluation.services.checklist import checklist_markdown
+from evaluation.services.checklist_declared import Declared, declared_of, differences_of
+from evaluation.services.robustness import robustness_build
 from evaluation.views.asked import seen
+from evaluation.views.study_people import variants_told
+from evaluation.words_people import STEP_WORDS
 from generation.views.guards import curating, person
 
 SIZES = (20, 50, 100, 200, 500, 1000, 2000, 4000)
@@ -25,9 +34,14 @@ GROUPS = (1, 3, 5, 10, 20, 50)
 def study_report(request: HttpRequest, uid: str) -> HttpResponse:
     """The questions of the checklist with what the database knows; the rest stays open."""
     study = study_to_curate_for(person(request), uid)
-    blocks = checklist_build(study=study, comparison=seen(request, study).result)
+    result = seen(request, study).result
+    blocks = checklist_build(study=study, comparison=result)
+    declared = declared_of(study)
+    differences = differences_of(declared, hears=hears_everywhere(study=study))
     if "download" in request.GET:
-        response = HttpResponse(checklist_markdown(study, blocks), content_type="text/markdown; charset=utf-8")
+        response = HttpResponse(
+            checklist_markdown(study, blocks, differences), content_type="text/markdown; charset=utf-8"
+        )
         response["Content-Disposition"] = f'attachment; filename="{study.name}-human-baseline.md"'
         return response
     rows = [row for block in blocks for row in block.rows]
@@ -36,8 +50,26 @@ def study_report(request: HttpRequest, uid: str) -> HttpResponse:
         "blocks": blocks,
         "known": sum(row.answer is not None for row in rows),
         "open": sum(row.answer is None for row in rows),
+        "differences": differences,
+        **_people(study, declared),
     }
     return render(request, "evaluation/study_report.html", context)
+
+
+def _people(study: Study, declared: Declared) -> dict[str, Any]:
+    """How far people came, what an hour comes to, and the results with and without those whom rules leave out (names of rules
+    only once the study is unblinded).
+    """
+    lines, out = people_lines(study=study), excluded_of(study)
+    funnel = funnel_of(lines=lines, asked=stages_of(declared.protocol), out=out)
+    return {
+        "funnel": [(STEP_WORDS[name], n, n / len(lines) if lines else None) for name, n in funnel],
+        "hourly": declared.hourly,
+        "pay": declared.protocol.recruitment.pay,
+        "currency": declared.protocol.recruitment.currency,
+        "variants": variants_told(robustness_build(study=study)) if unblinded(study) else [],
+        "rules": bool(declared.protocol.analysis.exclusions),
+    }
 
 
 @require_safe

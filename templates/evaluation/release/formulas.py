@@ -26,7 +26,11 @@ def scores_read(path):
             sheets.setdefault(name, {}).setdefault(item, {}).setdefault(run, {})[row["trial"]] = score
             known = people.setdefault(name, {"kind": row["kind"], "key": False, "expert": row["expert"] == "1"})
             known["key"] = known["key"] or row["key_access"] == "1"
-            items[item] = {"category": row["category"], "cluster": row["cluster"]}
+            items[item] = {
+                "category": row["category"],
+                "cluster": row["cluster"],
+                "weight": float(row.get("weight") or 1),
+            }
             outcomes.setdefault(name, []).append(row["outcome"])
             if row["value"] in ("A", "B") and correct is not None and score[2] in (None, 0.5):
                 letters.setdefault(name, []).append((item, row["trial"], row["value"] == "A", correct))

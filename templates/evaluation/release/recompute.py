@@ -134,6 +134,7 @@ class Recomputed:
                         f"{group['by']} {entry['name']} {metric}", value, entry["estimates"][metric]["value"]
                     )
         self.pairs()
+        self.weighted()
         self.seq()
         return self.check
 
@@ -184,6 +185,24 @@ class Recomputed:
         expected = sum((a - b) ** 2 for a in given for b in meant) / len(pairs) if pairs else 0
         kappa = 1 - observed / expected if expected else None
         self.check.number(f"{entry['name']} quadratic kappa", kappa, entry["estimates"]["qwk"]["value"])
+
+    def weighted(self):
+        """The headline figure with every item counting for as many as it stands for."""
+        found = self.result.get("weighted") or {"respondents": []}
+        for entry in found["respondents"]:
+            name = entry["name"]
+            figures = [
+                figures_of(self.sheets[one], self.metrics[found["metric"]])
+                for one in (self.members(name) if name in PEOPLE else [name])
+            ]
+            means = [
+                sum(value * self.items[item]["weight"] for item, value in one.items())
+                / sum(self.items[item]["weight"] for item in one)
+                for one in figures
+                if one
+            ]
+            value = statistics.fmean(means) if means else None
+            self.check.number(f"{name} weighted", value, entry["estimate"]["value"])
 
     def pairs(self):
         families = {}

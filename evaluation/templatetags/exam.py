@@ -1,0 +1,15 @@
+"""Filters for pages of the exam."""
+
+from __future__ import annotations
+
+from django import template
+
+from evaluation import words
+
+register = template.Library()
+
+
+@register.filter
+def respondent_words(name: str) -> str:
+    """What a reader calls a respondent: ``Person 3`` in the language of the page."""
+    return words.respondent_words(str(name))
