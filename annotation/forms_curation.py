@@ -58,6 +58,28 @@ def _several(label: Any, choices: Any, help_text: Any = "") -> forms.MultipleCho
     )
 
 
+SECTIONS = {
+    "which": ("benchmark", "language", "source", "valence", "categories"),
+    "people": (
+        "outcome",
+        "consensus",
+        "consensus_share",
+        "minimum_people",
+        "minimum_agreement",
+        "minimum_spread",
+        "minimum_item_rest",
+        "difficulty_from",
+        "difficulty_to",
+        "agreement_measure",
+        "agreement_at_least",
+        "agreement_whole",
+    ),
+    "many": ("per_category", "largest_topic_share", "topic_entropy_at_least", "balance", "targets", "strict"),
+    "sides": ("dev", "train", "seed", "indivisible"),
+}
+"""What most recipes leave as it is: folded until something in it is filled in."""
+
+
 class RecipeForm(forms.Form):
     """Every key of a recipe, under its own name, and the name of the split."""
 
@@ -134,6 +156,15 @@ class RecipeForm(forms.Form):
         corpora = Corpus.objects.values_list("name", flat=True)
         self.fields["rounds"].choices = [(name, name) for name in dict.fromkeys(rounds)]  # type: ignore[attr-defined]
         self.fields["corpus"].choices = [("", _("none")), *((name, name) for name in corpora)]  # type: ignore[attr-defined]
+
+    def opened(self) -> set[str]:
+        """The folded sections in which something was filled in, or is wrong."""
+        plain = self.initial_of(Recipe())
+        return {
+            section
+            for section, names in SECTIONS.items()
+            if any(name in self.errors or str(self[name].value() or "") != str(plain.get(name) or "") for name in names)
+        }
 
     def recipe(self) -> Recipe:
         """The recipe of a form whose fields are valid. InvalidInput for what no single field can tell."""

@@ -6,11 +6,13 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import rules
+from django.contrib.auth.models import Group
 from django.db import models
 from django.utils.translation import gettext as _
 
 from eqstudio.errors import Forbidden, NotFound
 from eqstudio.models import Role, User
+from eqstudio.prepared import Prepared
 from eqstudio.words import ENTITIES
 
 if TYPE_CHECKING:
@@ -24,6 +26,9 @@ GUEST = "guest"
 """The group of people without an account: they came by a link to one page of work and see nothing else. No role."""
 
 
+_ROLES = Prepared[str](lambda person: Group.objects.filter(user=person).order_by().values_list("name", flat=True))
+
+
 def _in_group(user: User, role: Role) -> bool:
     if not getattr(user, "is_authenticated", False) or not user.is_active:
         return False
@@ -34,7 +39,7 @@ def role_names(user: User) -> frozenset[str]:
     """The roles of ``user``, read once per request; a superuser is an admin."""
     cached: frozenset[str] | None = getattr(user, "_role_names", None)
     if cached is None:
-        names = set(user.groups.values_list("name", flat=True))
+        names = set(_ROLES.rows(person=user.pk))
         if user.is_superuser:
             names.add(Role.ADMIN.value)
         cached = frozenset(names)
@@ -102,7 +107,19 @@ def object_for(
     ``may_know`` says who may learn that such objects exist, ``may_do`` who may use them.
     """
     found = queryset.filter(**lookup).first()
-    options = queryset.model._meta  # noqa: SLF001 -- Django's documented way to a model's options
+    return object_or_refuse(user, found, model=queryset.model, may_know=may_know, may_do=may_do)
+
+
+def object_or_refuse(
+    user: User,
+    found: M | None,
+    *,
+    model: type[M],
+    may_know: Callable[[Any], bool],
+    may_do: Callable[[Any], bool],
+) -> M:
+    """What ``object_for`` says of an object that was looked for already."""
+    options = model._meta  # noqa: SLF001 -- Django's documented way to a model's options
     thing = ENTITIES.get(options.model_name or "", options.verbose_name)
     if found is None or not may_know(user):
         raise NotFound(_("There is no such %(thing)s.") % {"thing": thing})

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from eqstudio.bulk import rows_insert
 from eqstudio.models import Event, User
+from eqstudio.prepared import row_insert
 
 _SECRET_WORDS = ("key", "token", "secret", "password")
 
@@ -31,10 +32,12 @@ def event_record(*, actor: User | None, verb: str, entity: models.Model, **detai
     masked = {
         name: "***" if any(word in name.lower() for word in _SECRET_WORDS) else value for name, value in detail.items()
     }
-    return Event.objects.create(
-        actor=actor,
-        verb=verb,
-        entity=entity._meta.model_name or "",  # noqa: SLF001 -- Django's documented way to a model's options
-        entity_uid=str(getattr(entity, "uid", entity.pk)),
-        detail=masked,
+    return row_insert(
+        Event(
+            actor=actor,
+            verb=verb,
+            entity=entity._meta.model_name or "",  # noqa: SLF001 -- Django's documented way to a model's options
+            entity_uid=str(getattr(entity, "uid", entity.pk)),
+            detail=masked,
+        )
     )

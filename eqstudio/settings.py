@@ -139,6 +139,7 @@ FORM_RENDERER = "eqstudio.forms.StudioFormRenderer"
 
 # Database: SQLite (WAL, immediate transactions) is the embedded default; PostgreSQL serves a team.
 DATABASES = {"default": env.dj_db_url("DATABASE_URL", f"sqlite:///{DATA_DIR / 'studio.sqlite3'}")}
+DATABASE_PREPARE = env.bool("EQSTUDIO_DATABASE_PREPARE", True)
 match DATABASES["default"]["ENGINE"]:
     case "django.db.backends.sqlite3":
         DATABASES["default"]["OPTIONS"] = {
@@ -149,6 +150,8 @@ match DATABASES["default"]["ENGINE"]:
     case "django.db.backends.postgresql":
         DATABASES["default"]["CONN_MAX_AGE"] = 60
         DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
+        # What eqstudio.prepared asks for the third time on a connection is kept by the server.
+        DATABASES["default"].setdefault("OPTIONS", {})["prepare_threshold"] = 2 if DATABASE_PREPARE else None
     case _other:
         raise ImproperlyConfigured(f"DATABASE_URL names {_other}; the studio runs on sqlite:/// and postgres:// only.")
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
@@ -248,8 +251,8 @@ STATIC_ROOT = DATA_DIR / "static"
 AUTH_USER_MODEL = "eqstudio.User"
 AUTHENTICATION_BACKENDS = [
     "rules.permissions.ObjectPermissionBackend",
-    "django.contrib.auth.backends.ModelBackend",
-    "allauth.account.auth_backends.AuthenticationBackend",
+    "eqstudio.signin.PasswordBackend",
+    "eqstudio.signin.AccountBackend",
 ]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
@@ -284,6 +287,7 @@ SOCIALACCOUNT_PROVIDERS = (
     if OIDC_ISSUER
     else {}
 )
+SESSION_ENGINE = "eqstudio.signin"
 SESSION_COOKIE_AGE = 14 * 24 * 3600
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = PRODUCTION
 SECURE_HSTS_SECONDS = 31_536_000 if PRODUCTION else 0
@@ -321,7 +325,7 @@ USE_TZ = True
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
         "rest_framework.authentication.SessionAuthentication",
-        "rest_framework.authentication.TokenAuthentication",
+        "eqstudio.signin.TokenSignIn",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_PAGINATION_CLASS": "rest_framework.pagination.CursorPagination",

@@ -5,17 +5,19 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 from cryptography.fernet import Fernet, InvalidToken
 from django.conf import settings
-from django.urls import reverse
+from django.urls import get_script_prefix, reverse
 from django.utils.translation import gettext as _
 
 from eqstudio.errors import NotFound, StudioError
 from generation.models import Clip, Rendition
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from datetime import datetime
 
 _SEPARATOR = "|"
@@ -57,27 +59,43 @@ def clip_url(*, clip: Clip, holder: str, original: bool = False) -> str:
 
     It leads to the copy that is as loud as the others of its line, or with ``original`` to the level it was made at.
     """
-    plain = _SEPARATOR.join((clip.uid, holder, *(["original"] if original else [])))
+    return _address(clip.uid, holder, *(["original"] if original else []))
+
+
+def _address(*parts: str) -> str:
+    plain = _SEPARATOR.join(parts)
     if len(plain) > _PLAIN_LENGTH:
         raise ValueError("a holder is the uid of a person")
     token = _cipher().encrypt(plain.ljust(_PLAIN_LENGTH).encode()).decode()
-    return reverse("media", args=[token.rstrip("=")])
+    before, after = _around_token(get_script_prefix())
+    return f"{before}{token.rstrip('=')}{after}"
+
+
+@lru_cache(maxsize=4)
+def _around_token(_prefix: str) -> tuple[str, str]:
+    """What stands around the token in an address."""
+    before, _token, after = reverse("media", args=["token"]).partition("token")
+    return before, after
 
 
 def clip_card(*, clip: Clip, holder: str, original: bool = False) -> ClipCard:
     """Address, duration and waveform peaks of what ``holder`` hears of ``clip``; one query unless renditions are prefetched."""
-    return ClipCard(
-        url=clip_url(clip=clip, holder=holder, original=original),
-        duration=clip.duration,
-        peaks=list(clip.peaks) if original else _peaks(clip),
-    )
-
-
-def _peaks(clip: Clip) -> list[float]:
-    """The waveform at the level that is heard, so that the picture does not tell what the sound does not."""
+    if original:
+        return ClipCard(url=clip_url(clip=clip, holder=holder, original=True), duration=clip.duration, peaks=clip.peaks)
     copy = next((copy for copy in clip.renditions.all() if copy.kind == Rendition.Kind.MATCHED), None)
-    factor = 1.0 if copy is None else 10 ** (copy.parameters.get("gain_db", 0.0) / 20)
-    return [round(min(1.0, factor * peak), 3) for peak in clip.peaks]
+    gain = 0.0 if copy is None else copy.parameters.get("gain_db", 0.0)
+    return sound_card(uid=clip.uid, duration=clip.duration, peaks=clip.peaks, gain_db=gain, holder=holder)
+
+
+def sound_card(*, uid: str, duration: float, peaks: list[float], gain_db: float, holder: str) -> ClipCard:
+    """``clip_card`` of what was read of a clip. No query.
+
+    The waveform is that at the level that is heard, ``gain_db`` above the clip's own, so that the picture does not tell
+    what the sound does not.
+    """
+    factor = 10 ** (gain_db / 20)
+    heard = [round(min(1.0, factor * peak), 3) for peak in peaks]
+    return ClipCard(url=_address(uid, holder), duration=duration, peaks=heard)
 
 
 def ticket_read(*, token: str, now: datetime) -> Ticket:
@@ -96,12 +114,12 @@ SERVED_FIRST = (Rendition.Kind.MATCHED, Rendition.Kind.PLAYABLE)
 """Which copy of a clip goes before the clip itself."""
 
 
-def clip_served(*, clip: Clip, original: bool = False) -> Served:
-    """What is played for ``clip``: the first copy it has of ``SERVED_FIRST``, else the bytes it came with. One query.
+def clip_served(*, clip: Clip, original: bool = False, renditions: Iterable[Rendition] | None = None) -> Served:
+    """What is played for ``clip``: the first copy it has of ``SERVED_FIRST``, else the bytes it came with.
 
-    ``original`` leaves out the copy whose level was changed.
+    ``original`` leaves out the copy whose level was changed. One query, unless ``renditions`` brings its copies along.
     """
-    copies = {copy.kind: copy for copy in clip.renditions.all()}
+    copies = {copy.kind: copy for copy in (clip.renditions.all() if renditions is None else renditions)}
     wanted = [kind for kind in SERVED_FIRST if not (original and kind == Rendition.Kind.MATCHED)]
     found = next((copies[kind] for kind in wanted if kind in copies), clip)
     return Served(clip=clip, sha256=found.sha256, media_type=found.media_type, size=found.size)
@@ -131,7 +149,12 @@ def token_etag(token: str) -> str:
 
 
 def _cipher() -> Fernet:
-    return Fernet(base64.urlsafe_b64encode(_key("clip")))
+    return _fernet(_key("clip"))
+
+
+@lru_cache(maxsize=2)
+def _fernet(key: bytes) -> Fernet:
+    return Fernet(base64.urlsafe_b64encode(key))
 
 
 def _key(purpose: str) -> bytes:

@@ -8,18 +8,37 @@ from typing import Any
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from annotation.models import Export, Freeze, Judgement, Round, RoundItem, Split, SplitAudit
+from annotation.models import Assignment, Export, Freeze, Judgement, Round, RoundItem, Split, SplitAudit
 from annotation.selectors.gates import is_public
-from eqstudio.access import can_annotate, can_curate, can_sit_exam, object_for
+from eqstudio.access import can_annotate, can_curate, can_sit_exam, object_for, object_or_refuse
 from eqstudio.errors import NotFound
 from eqstudio.models import User
+from eqstudio.prepared import Prepared
 
 belongs_here = can_sit_exam
+_LEASE = Prepared[Assignment](
+    lambda person, uid: Assignment.objects.select_related("item__round").filter(annotator_id=person, uid=uid).order_by()
+)
+_ROUND = Prepared[Round](lambda uid: Round.objects.filter(uid=uid).order_by())
 
 
 def round_for(user: User, uid: str, *, may_do: Callable[[Any], bool] = belongs_here) -> Round:
     """A round, for anybody with a role; pages of researchers pass ``may_do=can_curate``."""
     return object_for(user, Round.objects.select_related("corpus"), may_know=belongs_here, may_do=may_do, uid=uid)
+
+
+def round_to_judge(user: User, uid: str) -> Round:
+    """A round, for annotators."""
+    found = _ROUND.first(uid=uid)
+    return object_or_refuse(user, found, model=Round, may_know=belongs_here, may_do=can_annotate)
+
+
+def lease_to_judge(user: User, uid: str) -> Assignment:
+    """The person's own lease with its item and round; anybody else's does not exist for them."""
+    found = _LEASE.first(person=user.pk, uid=uid)
+    lease = object_or_refuse(user, found, model=Assignment, may_know=belongs_here, may_do=can_annotate)
+    lease.annotator = user
+    return lease
 
 
 def rounds_open_for(user: User) -> QuerySet[Round]:

@@ -3,31 +3,33 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import lru_cache
 from operator import attrgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from django.db.models import F, Q, QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Value
 
 from annotation.domain.assignment import Look, View, looks, shuffle_place
 from annotation.models import Assignment, Kind, Participation, Round, RoundItem
 from eqstudio.benchmarks import benchmark_get, benchmarks
 from eqstudio.models import User
+from eqstudio.prepared import Prepared
 
 State = Assignment.State
-FIRST_CHUNK, LARGEST_CHUNK = 16, 1024
+FIRST_CHUNK, LARGEST_CHUNK = 8, 1024
 DOUBTS_AT_MOST = 24
 """Levels of disagreement that are looked at one by one; below them items are taken as any other."""
 _JUDGED = [State.ACTIVE.value, State.SUBMITTED.value, State.LATE.value]
 
 
 class Candidate(NamedTuple):
-    """An open item with room, as read: somebody else may be first."""
+    """An open item with room, as read: somebody else may be first. ``barred`` where the person may not have it."""
 
     pk: int
     shuffle: int
-    twin_key: str
+    barred: bool
 
 
 def person_start(*, round: Round, annotator: User) -> int:  # noqa: A002 -- the word of the domain
@@ -42,38 +44,45 @@ def candidates(
     participation: Participation,
     now: datetime,
 ) -> Iterator[Candidate]:
-    """Items of kind work with room that the person may have, in the round's order. A few queries for the first one."""
-    items = _open(round, annotator)
+    """Items of kind work with room that the person may have, in the round's order. One query finds the first one, mostly."""
+    asks = _Asks(round, annotator, now)
     seen: set[int] = set()
-    for look in looks(round.order, _view(round, annotator, participation, items)):
-        for chunk in _chunks(items, look):
-            fresh = [found for found in chunk if found.pk not in seen]
-            seen.update(found.pk for found in fresh)
-            barred = barred_items(round=round, annotator=annotator, items=[found.pk for found in fresh], now=now)
-            left = [found for found in fresh if found.pk not in barred]
-            yield from _without_twins(left, annotator) if round.exclude_twins else left
+    for look in looks(round.order, _view(round, annotator, participation)):
+        for chunk in _chunks(asks, look):
+            for found in chunk:
+                if found.pk not in seen and not found.barred:
+                    yield found
+                seen.add(found.pk)
 
 
 def barred_items(*, round: Round, annotator: User, items: Sequence[int], now: datetime) -> set[int]:  # noqa: A002
     """Of ``items`` (ids) those that the person has or had: judged, held, refused for good, or skipped just now."""
-    cool_down = now - timedelta(minutes=round.lease_minutes)
-    refused = Q(skip__in=[Assignment.Skip.OTHERS.value, Assignment.Skip.UNJUDGEABLE.value]) | Q(ended_at__gt=cool_down)
-    theirs = Q(state__in=_JUDGED) | (Q(state=State.RELEASED) & refused)
     if not items:
         return set()
-    return set(Assignment.objects.filter(theirs, annotator=annotator, item__in=items).values_list("item_id", flat=True))
+    theirs = _had(annotator.pk, _cool_down(round, now)).filter(item__in=items)
+    return set(theirs.values_list("item_id", flat=True))
 
 
-def _open(round_: Round, annotator: User) -> QuerySet[RoundItem]:
-    items = RoundItem.objects.filter(round=round_, kind=Kind.WORK, closed_at=None, held__lt=F("wanted"))
-    if round_.exclude_authors:
-        items = items.filter(Q(author=None) | ~Q(author=annotator))
-    if round_.language_needed:
-        items = items.filter(language__in=annotator.speaks)
-    return items
+def _had(person: Any, cool_down: Any) -> QuerySet[Assignment]:
+    """Leases of a person that keep their item from coming to them again."""
+    refused = Q(skip__in=[Assignment.Skip.OTHERS.value, Assignment.Skip.UNJUDGEABLE.value]) | Q(ended_at__gt=cool_down)
+    theirs = Q(state__in=_JUDGED) | (Q(state=State.RELEASED) & refused)
+    return Assignment.objects.filter(theirs, annotator_id=person)
 
 
-def _view(round_: Round, annotator: User, participation: Participation, items: QuerySet[RoundItem]) -> View:
+def _cool_down(round_: Round, now: datetime) -> datetime:
+    return now - timedelta(minutes=round_.lease_minutes)
+
+
+def _open(within: Any, person: Any, *, authors: bool, speaks: Sequence[Any] | None) -> QuerySet[RoundItem]:
+    """Items with room; ``authors`` leaves out the person's own, ``speaks`` those in other languages."""
+    items = RoundItem.objects.filter(round_id=within, kind=Kind.WORK, closed_at=None, held__lt=F("wanted"))
+    if authors:
+        items = items.filter(Q(author_id=None) | ~Q(author_id=person))
+    return items if speaks is None else items.filter(language__in=speaks)
+
+
+def _view(round_: Round, annotator: User, participation: Participation) -> View:
     balanced = round_.order == "category_balanced"
     return View(
         start=person_start(round=round_, annotator=annotator),
@@ -81,7 +90,7 @@ def _view(round_: Round, annotator: User, participation: Participation, items: Q
         people=max(round_.people_at_most or 0, round_.people_per_item),
         latest=_latest_category(round_, annotator) if balanced else "",
         categories=_categories(round_) if balanced else (),
-        doubts=list(_doubts(items)) if round_.order == "least_agreed_first" else (),
+        doubts=list(_doubts(round_, annotator)) if round_.order == "least_agreed_first" else (),
     )
 
 
@@ -99,8 +108,10 @@ def _categories(round_: Round) -> list[str]:
     return sorted({category.key for alias in which for category in benchmark_get(alias).categories})
 
 
-def _doubts(items: QuerySet[RoundItem]) -> Iterator[float]:
+def _doubts(round_: Round, annotator: User) -> Iterator[float]:
     """The levels of disagreement there are, highest first, one index seek each."""
+    speaks = annotator.speaks if round_.language_needed else None
+    items = _open(round_.pk, annotator.pk, authors=round_.exclude_authors, speaks=speaks)
     left = items.filter(disagreement__gt=0).order_by("-disagreement").values_list("disagreement", flat=True)
     for _level in range(DOUBTS_AT_MOST):
         found = left.first()
@@ -110,35 +121,82 @@ def _doubts(items: QuerySet[RoundItem]) -> Iterator[float]:
         left = left.filter(disagreement__lt=found)
 
 
-def _chunks(items: QuerySet[RoundItem], look: Look) -> Iterator[list[Candidate]]:
+class _Shape(NamedTuple):
+    """What one range of a look is, but for its values: each shape is compiled once."""
+
+    where: tuple[str, ...]
+    along: str
+    ends: bool
+    size: int
+    authors: bool
+    twins: bool
+    speaks: int | None
+
+
+@lru_cache(maxsize=256)
+def _range(shape: _Shape) -> Prepared[tuple[int, int, bool, bool]]:
+    """Id, place in the circle, and whether the person has had the item itself or a twin of it, in any round."""
+
+    def build(**given: Any) -> QuerySet[Any]:
+        speaks = None if shape.speaks is None else [given[f"speaks_{number}"] for number in range(shape.speaks)]
+        items = _open(given["within"], given["person"], authors=shape.authors, speaks=speaks)
+        items = items.filter(**{f"{shape.along}__gt": given["after"]}, **{name: given[name] for name in shape.where})
+        if shape.ends:
+            items = items.filter(**{f"{shape.along}__lte": given["upto"]})
+        # The people's leases are looked up for these few alone, whatever the planner thinks of the rest.
+        few = items.order_by(shape.along).values("pk")[: shape.size]
+        had = _had(given["person"], given["cool_down"]).filter(item_id=OuterRef("pk"))
+        twin = Assignment.objects.filter(
+            annotator_id=given["person"], state__in=_JUDGED, item__twin_key=OuterRef("twin_key")
+        ).exclude(item__twin_key="")
+        known = Exists(twin) if shape.twins else Value(value=False)
+        found = RoundItem.objects.filter(pk__in=few).annotate(had=Exists(had), known=known)
+        return found.order_by(shape.along).values_list("pk", "shuffle", "had", "known")
+
+    names = ["within", "person", "cool_down", "after", *shape.where]
+    names += ["upto"] * shape.ends + [f"speaks_{number}" for number in range(shape.speaks or 0)]
+    return Prepared(build, names)
+
+
+class _Asks(NamedTuple):
+    """Who asks, and when."""
+
+    round: Round
+    annotator: User
+    now: datetime
+
+    def range(self, look: Look, where: Mapping[str, Any], *, after: int, size: int) -> list[Candidate]:
+        """The first of one range of a look."""
+        speaks = self.annotator.speaks if self.round.language_needed else None
+        if speaks == []:
+            return []
+        given = {"within": self.round.pk, "person": self.annotator.pk, "after": after, **where}
+        given |= {f"speaks_{number}": language for number, language in enumerate(speaks or [])}
+        given["cool_down"] = _cool_down(self.round, self.now)
+        if look.upto is not None:
+            given["upto"] = look.upto
+        shape = _Shape(
+            where=tuple(where),
+            along=look.along,
+            ends=look.upto is not None,
+            size=size,
+            authors=self.round.exclude_authors,
+            twins=self.round.exclude_twins,
+            speaks=None if speaks is None else len(speaks),
+        )
+        return [Candidate(pk, shuffle, had or known) for pk, shuffle, had, known in _range(shape).rows(**given)]
+
+
+def _chunks(asks: _Asks, look: Look) -> Iterator[list[Candidate]]:
     """What a look gives, in chunks that grow: the first is nearly always enough."""
     after: int = look.after
     size = FIRST_CHUNK
+    place = attrgetter(look.along)
     while True:
-        within = items.filter(**{f"{look.along}__gt": after})
-        if look.upto is not None:
-            within = within.filter(**{f"{look.along}__lte": look.upto})
-        ranges = [
-            within.filter(**where).order_by(look.along).values_list("pk", "shuffle", "twin_key")[:size]
-            for where in look.where
-        ]
-        place = attrgetter(look.along)
-        chunk = list(heapq.merge(*(map(Candidate._make, rows) for rows in ranges), key=place))[:size]
+        ranges = [asks.range(look, where, after=after, size=size) for where in look.where]
+        chunk = list(heapq.merge(*ranges, key=place))[:size]
         if chunk:
             yield chunk
         if len(chunk) < size:
             return
         after, size = place(chunk[-1]), min(2 * size, LARGEST_CHUNK)
-
-
-def _without_twins(found: list[Candidate], annotator: User) -> list[Candidate]:
-    """Without items that the person knows from elsewhere: a twin of theirs was judged or is held, in any round."""
-    keys = {candidate.twin_key for candidate in found} - {""}
-    if not keys:
-        return found
-    known = set(
-        Assignment.objects.filter(annotator=annotator, state__in=_JUDGED, item__twin_key__in=keys).values_list(
-            "item__twin_key", flat=True
-        )
-    )
-    return [candidate for candidate in found if candidate.twin_key not in known]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from django.db.models import OuterRef, QuerySet, Subquery
 
-from annotation.models import Adjudication, Round, RoundItem
+from annotation.models import Adjudication, Round, RoundItem, Split
 from annotation.selectors.agreement import disputed_items
+from generation.domain.lifecycle import DialogueState
 
 SIMILAR = 5
 
@@ -37,3 +38,10 @@ def similar_decided(*, item: RoundItem) -> list[Adjudication]:
     found = list(same.select_related("item__dialogue", "item__round", "decided_by").order_by("-pk")[: 4 * SIMILAR])
     found.sort(key=lambda decision: decision.item.round_id != item.round_id)
     return found[:SIMILAR]
+
+
+def splits_holding(*, item: RoundItem) -> list[Split]:
+    """The splits that froze an item's dialogue; none while its outcome may still change."""
+    if item.dialogue.state != DialogueState.FROZEN.value:
+        return []
+    return list(Split.objects.filter(items__dialogue=item.dialogue_id).only("uid", "name", "version"))

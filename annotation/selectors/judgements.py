@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from operator import itemgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from django.db.models import Exists, OuterRef, Prefetch, QuerySet, prefetch_related_objects
+from django.db.models import Exists, OuterRef, QuerySet
 
-from annotation.models import Assignment, Judgement, Kind, Round, RoundItem, Standing
+from annotation.models import Adjudication, Assignment, Judgement, Kind, Round, RoundItem, Standing
 from eqstudio.benchmarks import benchmark_get
-from generation.models import Dialogue, Rendition, Turn, Variant
+from eqstudio.prepared import Prepared
+from generation.models import Dialogue, Variant
 
 
 def live_judgements(*, round: Round | None = None, item: RoundItem | None = None) -> QuerySet[Judgement]:  # noqa: A002
@@ -32,17 +33,36 @@ def live_judgements(*, round: Round | None = None, item: RoundItem | None = None
 
 
 class Tally(NamedTuple):
-    """The verdicts of one item that count, oldest first, and its leases of kind work: submitted, and held altogether."""
+    """The verdicts of one item that count, oldest first, its leases of kind work (submitted, and held altogether), and
+    whether an expert has ever had a say in it.
+    """
 
     votes: list[str]
     submitted: int
     held: int
+    adjudicated: bool = False
 
 
 def item_tally(*, item: RoundItem) -> Tally:
     """What ``live_judgements`` finds for one item, and how many leases it has. One query over its few rows."""
-    rows = (
-        Assignment.objects.filter(item_id=item.pk, kind=Kind.WORK, state__in=Assignment.HOLDING)
+    states: dict[int, str] = {}
+    words: dict[int, tuple[int, int, str]] = {}
+    rows = _TALLY.rows(item=item.pk)
+    for lease, state, judgement, revision, retracted, verdict, usable, _adjudicated in rows:
+        states[lease] = state
+        if state == Assignment.State.SUBMITTED and judgement is not None:
+            latest = words.get(lease)
+            if latest is None or revision >= latest[0]:
+                words[lease] = (revision, judgement, "" if retracted or usable is False else verdict)
+    votes = [verdict for _revision, _pk, verdict in sorted(words.values(), key=itemgetter(1)) if verdict]
+    submitted = sum(state == Assignment.State.SUBMITTED for state in states.values())
+    return Tally(votes, submitted, len(states), any(row[-1] for row in rows))
+
+
+_TALLY = Prepared[tuple[Any, ...]](
+    lambda item: (
+        Assignment.objects.filter(item_id=item, kind=Kind.WORK, state__in=Assignment.HOLDING)
+        .annotate(adjudicated=Exists(Adjudication.objects.filter(item_id=OuterRef("item_id"))))
         .order_by("judgements__pk", "judgements__standings__pk")
         .values_list(
             "pk",
@@ -52,18 +72,10 @@ def item_tally(*, item: RoundItem) -> Tally:
             "judgements__retracted",
             "judgements__verdict",
             "judgements__standings__usable",
+            "adjudicated",
         )
     )
-    states: dict[int, str] = {}
-    words: dict[int, tuple[int, int, str]] = {}
-    for lease, state, judgement, revision, retracted, verdict, usable in rows:
-        states[lease] = state
-        if state == Assignment.State.SUBMITTED and judgement is not None:
-            latest = words.get(lease)
-            if latest is None or revision >= latest[0]:
-                words[lease] = (revision, judgement, "" if retracted or usable is False else verdict)
-    votes = [verdict for _revision, _pk, verdict in sorted(words.values(), key=itemgetter(1)) if verdict]
-    return Tally(votes, sum(state == Assignment.State.SUBMITTED for state in states.values()), len(states))
+)
 
 
 class RequiredClip(NamedTuple):
@@ -78,25 +90,16 @@ class RequiredClip(NamedTuple):
 def required_clips(*, dialogue: Dialogue) -> list[RequiredClip]:
     """Every voiced variant of a dialogue, context and graded alike, in order. One query."""
     roles = benchmark_get(dialogue.benchmark).review_form.graded_roles
-    rows = (
-        Variant.objects.filter(turn__dialogue=dialogue, clip__isnull=False)
+    return [
+        RequiredClip(uid=uid, pk=pk, duration=duration, graded=role in roles)
+        for uid, pk, duration, role in _REQUIRED.rows(dialogue=dialogue.pk)
+    ]
+
+
+_REQUIRED = Prepared[tuple[str, int, float, str]](
+    lambda dialogue: (
+        Variant.objects.filter(turn__dialogue_id=dialogue, clip__isnull=False)
         .order_by("turn__position", "pk")
         .values_list("uid", "pk", "clip__duration", "turn__role")
     )
-    return [RequiredClip(uid=uid, pk=pk, duration=duration, graded=role in roles) for uid, pk, duration, role in rows]
-
-
-def turns_of(*, dialogue: Dialogue, renditions: bool = False) -> list[Turn]:
-    """The turns of a dialogue in order with what a listener meets of their variants and clips, kept on ``dialogue``.
-
-    Two queries at first, none again; one more for the ``renditions`` of the clips.
-    """
-    turns = Turn.objects.order_by("position").only("dialogue", "position", "role", "speaker", "speaker_name")
-    variants = Variant.objects.order_by("turn", "pk").select_related("clip")
-    shown = variants.only("uid", "turn", "text", "clip__uid", "clip__duration", "clip__peaks")
-    wanted = [Prefetch("turns", turns), Prefetch("turns__variants", shown)]
-    if renditions:
-        copies = Rendition.objects.only("clip", "kind", "parameters")
-        wanted.append(Prefetch("turns__variants__clip__renditions", copies))
-    prefetch_related_objects([dialogue], *wanted)
-    return list(dialogue.turns.all())
+)

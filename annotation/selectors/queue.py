@@ -15,10 +15,24 @@ from annotation.models import Assignment, Kind, Participation, Round
 from annotation.selectors.candidates import barred_items, candidates
 from eqstudio.errors import NotFound
 from eqstudio.models import User
+from eqstudio.prepared import Prepared
 
 State = Assignment.State
 RESERVED_LOOKED_AT = 200
 _OPENING = {Participation.State.TRAINING: "training", Participation.State.QUALIFYING: "qualifying"}
+_PLACE = Prepared[Participation](
+    lambda within, person: Participation.objects.filter(round_id=within, annotator_id=person).order_by()
+)
+_PLACES = Prepared[Participation](
+    lambda within, day, person: Participation.objects.filter(
+        Q(round_id=within) | Q(day=day), annotator_id=person
+    ).order_by("pk")
+)
+_LEASE = Prepared[Assignment](
+    lambda person, within, uid: (
+        Assignment.objects.select_related("item").filter(annotator_id=person, item__round_id=within, uid=uid).order_by()
+    )
+)
 _STOPPED = {Participation.State.PAUSED: "person_paused", Participation.State.NOT_QUALIFIED: "not_qualified"}
 
 
@@ -55,16 +69,12 @@ class QueueState:
 
 def participation_find(*, round: Round, annotator: User) -> Participation | None:  # noqa: A002 -- the word of the domain
     """The person's place in the round, if they have one yet."""
-    return Participation.objects.filter(round=round, annotator=annotator).first()
+    return _PLACE.first(within=round.pk, person=annotator.pk)
 
 
 def places_of(*, round: Round, annotator: User, now: datetime) -> list[Participation]:  # noqa: A002
     """The person's place in the round, if they have one yet, and in every other in which they have answered today."""
-    return list(
-        Participation.objects.filter(Q(round=round) | Q(day=timezone.localdate(now)), annotator=annotator).order_by(
-            "pk"
-        )
-    )
+    return _PLACES.rows(within=round.pk, day=timezone.localdate(now), person=annotator.pk)
 
 
 def place_in(places: Iterable[Participation], round: Round) -> Participation | None:  # noqa: A002
@@ -74,7 +84,7 @@ def place_in(places: Iterable[Participation], round: Round) -> Participation | N
 
 def lease_of(*, round: Round, annotator: User, uid: str) -> Assignment:  # noqa: A002
     """The person's own lease in a round that they may judge in, with their item. NotFound for any other. One query."""
-    found = Assignment.objects.select_related("item").filter(annotator=annotator, item__round=round, uid=uid).first()
+    found = _LEASE.first(person=annotator.pk, within=round.pk, uid=uid)
     if found is None:
         raise NotFound(_("There is no such item in this round."))
     found.annotator, found.item.round = annotator, round

@@ -12,7 +12,7 @@ from typing import Any
 from django.db.models import Q
 
 from annotation.domain.curation.measures import difficulty, grade_spread, item_rest, verdict_agreement
-from annotation.models import Grade, Round, RoundItem
+from annotation.models import Grade, Round
 from annotation.selectors.judgements import live_judgements
 
 CHUNK = 500
@@ -91,14 +91,14 @@ def said_of(*, rounds: Sequence[Round], keys: Sequence[int]) -> Iterator[tuple[i
 
 
 def _chunk_into(found: dict[int, Said], rounds: Sequence[Round], chunk: list[int]) -> None:
-    items = RoundItem.objects.filter(near("dialogue_id", chunk), round__in=rounds)
-    live = live_judgements().filter(item__in=items).order_by()
+    live = live_judgements().filter(near("item__dialogue_id", chunk), item__round__in=rounds).order_by()
     judged: dict[int, tuple[int, int]] = {}
     for key, dialogue, person, verdict in live.values_list("pk", "item__dialogue_id", "annotator_id", "verdict"):
         if dialogue in found:
             judged[key] = (dialogue, person)
             found[dialogue].votes.append((person, verdict))
-    grades = Grade.objects.filter(judgement__item__in=items).order_by()
+    said_here = near("judgement__item__dialogue_id", chunk)
+    grades = Grade.objects.filter(said_here, judgement__item__round__in=rounds).order_by()
     for key, position, label, value in grades.values_list(
         "judgement_id", "variant__turn__position", "variant__label", "value"
     ):

@@ -7,7 +7,7 @@ import hmac
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from sys import intern
 from typing import Any
 
@@ -150,8 +150,14 @@ def _offered(content: Content, identity: str, said: Said, recipe: Recipe, item_r
         spread=said.spread,
         item_rest=item_rest,
         difficulty=said.difficulty,
-        groups={kind: tuple(map(intern, content.group(kind))) for kind in recipe.indivisible},
+        groups=_groups(tuple((kind, content.group(kind)) for kind in recipe.indivisible)),
     )
+
+
+@lru_cache(maxsize=4_096)
+def _groups(found: tuple[tuple[str, tuple[str, ...]], ...]) -> dict[str, tuple[str, ...]]:
+    """The same table for all items of the same groups: there are many items and often few groups."""
+    return dict(found)
 
 
 # What is in a frozen split

@@ -8,14 +8,14 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from django.db import transaction
-from django.db.models import Case, Count, F, Q, Value, When
+from django.db.models import Case, Count, F, Q, When
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotation.domain.assignment import cursor_after, shown_order
 from annotation.models import Assignment, Kind, Participation, Round, RoundItem
 from annotation.selectors.candidates import person_start
-from annotation.selectors.judgements import turns_of
+from annotation.selectors.lines import spoken_turns
 from annotation.selectors.queue import obstacle_of, place_in, places_of
 from annotation.services.claims import item_claim, place_give, place_take, slot_free, slot_lowest
 from annotation.services.items import item_set_aside
@@ -24,12 +24,47 @@ from eqstudio.errors import Conflict, InvalidInput
 from eqstudio.events import event_record
 from eqstudio.models import User
 from eqstudio.payload import unstorable
+from eqstudio.prepared import Prepared, PreparedUpdate, row_insert
 
 State, Skip = Assignment.State, Assignment.Skip
 DRAFT_LIMIT = 64 * 1024
 EXPIRE_CHUNK = 200
 UNJUDGEABLE_NEEDS = 2
 """So many people who say that an item cannot be judged set it aside; fewer where fewer were asked."""
+
+
+_PERSON_LOCKED = Prepared[int](
+    lambda person: User.objects.select_for_update(no_key=True).filter(pk=person).values_list("pk", flat=True)
+)
+_HELD = Prepared[int](
+    lambda within, person: (
+        Assignment.objects.filter(item__round_id=within, annotator_id=person, state=State.ACTIVE)
+        .order_by("pk")
+        .values_list("pk", flat=True)[:1]
+    )
+)
+_ITEM = Prepared[RoundItem](lambda item: RoundItem.objects.select_related("dialogue").filter(pk=item).order_by())
+_LEASES = Prepared[tuple[int, str, int, dict[str, Any]]](
+    lambda item, kind: (
+        Assignment.objects.filter(item_id=item, kind=kind)
+        .order_by("pk")
+        .values_list("annotator_id", "state", "slot", "draft")
+    )
+)
+_MOVE_ON = PreparedUpdate(lambda place, cursor: (Participation.objects.filter(pk=place), {"cursor": cursor}))
+_COUNTED = PreparedUpdate(
+    lambda place, work, shown, today, now, since: (
+        Participation.objects.filter(pk=place),
+        {
+            "done": F("done") + work,
+            "answered": F("answered") + shown,
+            "day_done": Case(When(day=today, then=F("day_done") + shown), default=shown),
+            "sitting_done": Case(When(last_at__gt=since, then=F("sitting_done") + shown), default=shown),
+            "day": today,
+            "last_at": now,
+        },
+    )
+)
 
 
 def assignments_expire(*, now: datetime, round: Round | None = None) -> int:  # noqa: A002 -- the word of the domain
@@ -89,7 +124,7 @@ def assignment_offer(*, round: Round, annotator: User, now: datetime) -> Offer: 
 @transaction.atomic
 def _next(round_: Round, annotator: User, now: datetime) -> tuple[Offer, bool]:
     """The lease; or none, and whether somebody's ended lease could help."""
-    list(User.objects.select_for_update(no_key=True).filter(pk=annotator.pk).values_list("pk"))
+    _PERSON_LOCKED.rows(person=annotator.pk)
     mine = _active(round_, annotator)
     if mine is not None and mine.lease_until > now:
         return Offer(mine), False
@@ -127,11 +162,10 @@ def _stand(round_: Round, annotator: User, places: list[Participation], now: dat
 
 def _active(round_: Round, annotator: User) -> Assignment | None:
     """The lease that the person holds in the round. Nearly always there is none, so that is asked for first."""
-    mine = Assignment.objects.filter(item__round=round_, annotator=annotator, state=State.ACTIVE)
-    held = list(mine.order_by("pk").values_list("pk", flat=True)[:1])
-    if not held:
+    held = _HELD.first(within=round_.pk, person=annotator.pk)
+    if held is None:
         return None
-    found = Assignment.objects.select_related("item__dialogue").get(pk=held[0])
+    found = Assignment.objects.select_related("item__dialogue").get(pk=held)
     found.item.round, found.annotator = round_, annotator
     return found
 
@@ -143,31 +177,32 @@ def _work_next(round_: Round, annotator: User, stand: Participation, now: dateti
     lease = _lease_make(round_, annotator, found.pk, Kind.WORK, now)
     start = person_start(round=round_, annotator=annotator)
     cursor = cursor_after(round_.order, start=start, place=found.shuffle, pk=found.pk)
-    Participation.objects.filter(pk=stand.pk).update(cursor=cursor)
+    _MOVE_ON.run(place=stand.pk, cursor=cursor)
     return lease
 
 
 def _lease_make(round_: Round, annotator: User, item_id: int, kind: Kind, now: datetime) -> Assignment:
     """Insert the lease. One of kind work has its place already; the others hold none and are numbered by themselves."""
-    item = RoundItem.objects.select_related("dialogue").get(pk=item_id)
+    item = _ITEM.rows(item=item_id)[0]
     item.round = round_
     slot, draft = _slot_and_draft(item, annotator, kind)
-    return Assignment.objects.create(
-        item=item,
-        annotator=annotator,
-        kind=kind,
-        slot=slot,
-        lease_until=now + timedelta(minutes=round_.lease_minutes),
-        shown=_shown(round_, annotator, item, kind),
-        draft=draft,
+    return row_insert(
+        Assignment(
+            item=item,
+            annotator=annotator,
+            kind=kind,
+            slot=slot,
+            lease_until=now + timedelta(minutes=round_.lease_minutes),
+            shown=_shown(round_, annotator, item, kind),
+            draft=draft,
+        )
     )
 
 
 def _slot_and_draft(item: RoundItem, annotator: User, kind: Kind) -> tuple[int, dict[str, Any]]:
     """The lowest free slot, and what the person had filled in on this item before. One query."""
-    leases = item.assignments.filter(kind=kind).order_by("pk").values_list("annotator_id", "state", "slot", "draft")
     ended = {State.EXPIRED.value, State.RELEASED.value}
-    rows = list(leases)
+    rows = _LEASES.rows(item=item.pk, kind=kind.value)
     held = {slot for _person, state, slot, _draft in rows if state not in ended and state != State.LATE}
     drafts = [draft for person, state, _slot, draft in rows if person == annotator.pk and state in ended and draft]
     return slot_lowest(held) if kind == Kind.WORK else len(rows), drafts[-1] if drafts else {}
@@ -176,8 +211,8 @@ def _slot_and_draft(item: RoundItem, annotator: User, kind: Kind) -> tuple[int, 
 def _shown(round_: Round, annotator: User, item: RoundItem, kind: Kind) -> dict[str, list[str]]:
     """A stored order of the person's own; another one when an item is asked again, so that no place is remembered."""
     by_position: dict[int, list[str]] = defaultdict(list)
-    for turn in turns_of(dialogue=item.dialogue):
-        by_position[turn.position] += [variant.uid for variant in turn.variants.all()]
+    for turn in spoken_turns(dialogue=item.dialogue):
+        by_position[turn.position] += [variant.uid for variant in turn.variants]
     again = ":again" if kind == Kind.REPEAT else ""
     return shown_order(by_position, seed=f"{round_.seed}:{annotator.uid}:{item.uid}{again}")
 
@@ -281,14 +316,8 @@ def participation_counted(*, participation: Participation, now: datetime, kind: 
     today = timezone.localdate(now)
     shown = 0 if kind == Kind.TRAINING else 1
     pause = timedelta(minutes=participation.round.sitting_break_minutes)
-    sits = Q(last_at__gt=now - pause)
-    Participation.objects.filter(pk=participation.pk).update(
-        done=F("done") + int(kind == Kind.WORK),
-        answered=F("answered") + shown,
-        day_done=Case(When(day=today, then=F("day_done") + shown), default=Value(shown)),
-        sitting_done=Case(When(sits, then=F("sitting_done") + shown), default=Value(shown)),
-        day=today,
-        last_at=now,
+    _COUNTED.run(
+        place=participation.pk, work=int(kind == Kind.WORK), shown=shown, today=today, now=now, since=now - pause
     )
 
 

@@ -17,8 +17,15 @@ from django.db.models.functions import Greatest
 from annotation.models import Assignment, Kind, Participation, Round, RoundItem
 from annotation.selectors.candidates import Candidate, candidates
 from eqstudio.models import User
+from eqstudio.prepared import PreparedUpdate
 
 REPAIR_CHUNK = 500
+_TAKE = PreparedUpdate(
+    lambda item: (
+        RoundItem.objects.filter(pk=item, closed_at=None, held__lt=F("wanted")),
+        {"held": F("held") + 1},
+    )
+)
 
 
 def item_claim(
@@ -37,8 +44,7 @@ def item_claim(
 
 def place_take(*, item_id: int) -> bool:
     """Take a place on an open item; False when all are taken or the item is closed."""
-    free = RoundItem.objects.filter(pk=item_id, closed_at=None, held__lt=F("wanted"))
-    return bool(free.update(held=F("held") + 1))
+    return bool(_TAKE.run(item=item_id))
 
 
 def place_give(*, item_id: int) -> None:

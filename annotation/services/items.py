@@ -15,6 +15,7 @@ from annotation.selectors.judgements import item_tally, live_judgements, require
 from eqstudio.errors import Conflict, InvalidInput
 from eqstudio.events import event_record
 from eqstudio.models import User
+from eqstudio.prepared import Prepared, PreparedUpdate
 from generation.domain.lifecycle import DialogueState
 from generation.models import Dialogue
 from generation.services import dialogue_move
@@ -29,11 +30,18 @@ STATES = {
 _BY_VERDICT = {Judgement.Verdict.KEEP.value: Outcome.KEPT, Judgement.Verdict.REJECT.value: Outcome.REJECTED}
 MOST_PEOPLE = 50
 _COUNTED = ("closed_at", "outcome", "wanted", "given", "disagreement")
+_LAST_DECISION = Prepared[Adjudication](lambda item: Adjudication.objects.filter(item_id=item).order_by("-pk")[:1])
+_COUNT = PreparedUpdate(
+    lambda item, given, disagreement, wanted: (
+        RoundItem.objects.filter(pk=item, closed_at=None),
+        {"given": given, "disagreement": disagreement, "wanted": wanted},
+    )
+)
 
 
 def last_decision(*, item: RoundItem) -> Adjudication | None:
     """What an expert last did with the item."""
-    return item.adjudications.order_by("-pk").first()
+    return _LAST_DECISION.first(item=item.pk)
 
 
 def is_decided(*, item: RoundItem) -> bool:
@@ -59,9 +67,10 @@ def item_close(*, item: RoundItem, now: datetime) -> RoundItem:
         item.refresh_from_db(fields=_COUNTED)
         return item
     decided = verdict_decided(item=item, votes=votes)
-    needed = _people_needed(item, votes, decided=decided is not None)
+    last = last_decision(item=item) if tally.adjudicated else None
+    needed = _people_needed(item, votes, last, decided=decided is not None)
     counts["wanted"] = max(needed + tally.submitted - len(votes), tally.held)  # never below the leases that are held
-    if not row.filter(closed_at=None).update(**counts):  # closed meanwhile
+    if not _COUNT.run(item=item.pk, **counts):  # closed meanwhile
         item.refresh_from_db(fields=_COUNTED)
         return item_close(item=item, now=now)
     for name, value in counts.items():
@@ -74,10 +83,9 @@ def item_close(*, item: RoundItem, now: datetime) -> RoundItem:
     return item
 
 
-def _people_needed(item: RoundItem, votes: list[str], *, decided: bool) -> int:
+def _people_needed(item: RoundItem, votes: list[str], last: Adjudication | None, *, decided: bool) -> int:
     """How many judgements that count the item needs before it may close."""
     needed = item.round.people_per_item
-    last = last_decision(item=item)
     if last is not None and last.action == Action.MORE:
         before = live_judgements(item=item).filter(created__lte=last.created).count()
         needed = max(needed, before + last.more_people)

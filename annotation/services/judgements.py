@@ -21,6 +21,7 @@ from annotation.services.items import item_close, item_reopen
 from annotation.services.participations import judgement_checked, participation_get
 from eqstudio.errors import Conflict, InvalidInput
 from eqstudio.events import event_record
+from eqstudio.prepared import Prepared, PreparedUpdate, row_insert, rows_insert_few
 
 State = Assignment.State
 KEY_LENGTH = 64
@@ -28,6 +29,20 @@ IMPOSSIBLE = "impossible_listening"
 _TRAINED = gettext_lazy("This was training, and its answer was shown, so it stays as it is.")
 _ELSEWHERE = gettext_lazy(
     "You have judged this item already, in another tab perhaps: what you said there stands. Change it under My judgements."
+)
+
+
+_ITEM_LOCKED = Prepared[RoundItem](
+    lambda item: RoundItem.objects.select_for_update(of=("self",)).select_related("dialogue").filter(pk=item).order_by()
+)
+_SAID = Prepared[Judgement](
+    lambda key, item, person: Judgement.objects.filter(Q(client_key=key) | Q(item_id=item), annotator_id=person)
+)
+_IN_TIME = PreparedUpdate(
+    lambda lease, now: (
+        Assignment.objects.filter(pk=lease, state=State.ACTIVE, lease_until__gt=now),
+        {"state": State.SUBMITTED, "ended_at": now},
+    )
 )
 
 
@@ -116,7 +131,7 @@ class Before(NamedTuple):
 def _item_locked(lease: Assignment, client_key: str) -> RoundItem:
     if not 0 < len(client_key) <= KEY_LENGTH:
         raise InvalidInput(_("A judgement needs a key of 1 to 64 characters."), field="client_key")
-    item = RoundItem.objects.select_for_update(of=("self",)).select_related("dialogue").get(pk=lease.item_id)
+    item = _ITEM_LOCKED.rows(item=lease.item_id)[0]
     item.round = lease.item.round
     return item
 
@@ -126,8 +141,7 @@ def _counts(assignment: Assignment) -> bool:
 
 
 def _said_before(lease: Assignment, client_key: str) -> Before:
-    about = Q(client_key=client_key) | Q(item_id=lease.item_id)
-    rows = list(Judgement.objects.filter(about, annotator_id=lease.annotator_id))
+    rows = _SAID.rows(key=client_key, item=lease.item_id, person=lease.annotator_id)
     replayed = next((row for row in rows if row.client_key == client_key), None)
     if replayed is not None and replayed.item_id != lease.item_id:
         raise Conflict(_("This key was used for another item; nothing was stored twice."), field="client_key")
@@ -154,10 +168,10 @@ def _says(stored: Judgement, said: _Said, *, comments: bool) -> bool:
 
 def _lease_take(assignment: Assignment, now: datetime) -> bool:
     """Turn the lease into a submitted one, or a late one when its slot is gone. True when the answer came late."""
-    active = Assignment.objects.filter(pk=assignment.pk, state=State.ACTIVE)
-    if active.filter(lease_until__gt=now).update(state=State.SUBMITTED, ended_at=now):
+    if _IN_TIME.run(lease=assignment.pk, now=now):
         assignment.state, assignment.ended_at = State.SUBMITTED.value, now
         return False
+    active = Assignment.objects.filter(pk=assignment.pk, state=State.ACTIVE)
     if not active.update(state=State.SUBMITTED, ended_at=now):
         assignment.refresh_from_db(fields=["state", "lease_until", "slot"])
         if assignment.state in (State.SUBMITTED, State.LATE):
@@ -170,22 +184,24 @@ def _lease_take(assignment: Assignment, now: datetime) -> bool:
 def _insert(
     assignment: Assignment, item: RoundItem, client_key: str, answer: Answer, *, late: bool, revision: int
 ) -> Judgement:
-    judgement = Judgement.objects.create(
-        item=item,
-        annotator_id=assignment.annotator_id,
-        assignment=assignment,
-        revision=revision,
-        late=late,
-        client_key=client_key,
-        verdict=answer.verdict,
-        reasons=answer.reasons,
-        comment=answer.comment,
-        answers=answer.answers,
-        heard=answer.heard,
-        active_ms=answer.active_ms,
+    judgement = row_insert(
+        Judgement(
+            item=item,
+            annotator_id=assignment.annotator_id,
+            assignment=assignment,
+            revision=revision,
+            late=late,
+            client_key=client_key,
+            verdict=answer.verdict,
+            reasons=answer.reasons,
+            comment=answer.comment,
+            answers=answer.answers,
+            heard=answer.heard,
+            active_ms=answer.active_ms,
+        )
     )
-    Grade.objects.bulk_create(
-        Grade(judgement=judgement, variant_id=variant, value=value) for variant, value in answer.grades.items()
+    rows_insert_few(
+        [Grade(judgement=judgement, variant_id=variant, value=value) for variant, value in answer.grades.items()]
     )
     return judgement
 

@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 
 from annotation.models import Judgement, Participation, Round
 from annotation.selectors.quality import rules_of
+from annotation.selectors.queue import participation_find
 from annotation.services.participation_moves import first_state, participation_add, participation_move
 from annotation.services.quality import judgement_checked
 from annotation.services.specials import special_next
@@ -37,7 +38,7 @@ def participation_get(*, round: Round, annotator: User) -> Participation:  # noq
 
     In a round by invitation a person who was not invited gets a row that is not stored: not qualified, for that reason.
     """
-    found = Participation.objects.filter(round=round, annotator=annotator).first()
+    found = participation_find(round=round, annotator=annotator)
     rules = rules_of(round)
     if found is None:
         if round.invited_only:

@@ -22,10 +22,11 @@ from annotation.models import Adjudication, Judgement, Round, RoundItem
 from annotation.selectors import item_for, round_for
 from annotation.selectors.agreement import disputed_items
 from annotation.selectors.consensus import GradeOf, item_grades, judgements_of
-from annotation.selectors.experts import dispute_after, disputes_chosen, similar_decided
+from annotation.selectors.experts import dispute_after, disputes_chosen, similar_decided, splits_holding
 from annotation.services import item_adjudicate, item_ask_more, item_decision_reopen
 from annotation.services.items import is_decided
-from annotation.views.judging import letters_of, rubric_of, scenario_lines, ui_text
+from annotation.views.judge_words import rubric_of, ui_text
+from annotation.views.judging import letters_of, scenario_lines
 from annotation.words import RULES
 from eqstudio.benchmarks import benchmark_get
 from eqstudio.errors import StudioError
@@ -164,6 +165,7 @@ def _shown(
         "more": more or MoreForm(auto_id="more_%s"),
         "reopen": reopen or ReopenForm(auto_id="reopen_%s"),
         "decided": is_decided(item=item),
+        "frozen_in": splits_holding(item=item),
         "queue": queue,
         "waiting": disputes_chosen(round=queue.round, category=queue.category).count(),
         "following": queue.address("adjudicate", following.uid) if following else "",

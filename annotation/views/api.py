@@ -28,6 +28,7 @@ from annotation.selectors import (
     round_for,
     rounds_open_for,
 )
+from annotation.selectors.access import lease_to_judge, round_to_judge
 from annotation.selectors.agreement import BY
 from annotation.selectors.quality import headphones_require
 from annotation.services import (
@@ -40,7 +41,7 @@ from annotation.services import (
 from annotation.services.assignments import assignment_offer
 from annotation.views import api_serializers as shapes
 from annotation.views.judging import Line, lines_of, scenario_lines
-from eqstudio.access import can_annotate, can_curate, can_sit_exam, object_for
+from eqstudio.access import can_annotate, can_curate
 from eqstudio.errors import Forbidden, InvalidInput
 from eqstudio.models import User
 
@@ -115,7 +116,7 @@ class RoundNext(APIView):
     @extend_schema(request=None, responses={200: shapes.NextSerializer, **REFUSED}, operation_id="rounds_next")
     def post(self, request: Request, uid: str) -> Response:
         person, now = _person(request), timezone.now()
-        round_ = _round(request, uid, can_annotate)
+        round_ = round_to_judge(person, _uid(uid))
         headphones_require(round=round_, annotator=person, now=now)
         lease, places = assignment_offer(round=round_, annotator=person, now=now)
         queue = queue_state(round=round_, annotator=person, now=now, lease=lease, places=places)
@@ -158,10 +159,7 @@ class _OfLease(APIView):
 
     def lease(self, request: Request, uid: str) -> Assignment:
         person = _person(request)
-        mine = Assignment.objects.select_related("item__round").filter(annotator=person)
-        found = object_for(person, mine, may_know=can_sit_exam, may_do=can_annotate, uid=_uid(uid))
-        found.annotator = person
-        return found
+        return lease_to_judge(person, _uid(uid))
 
 
 class AssignmentSubmit(_OfLease):

@@ -18,7 +18,8 @@ from annotation.selectors.gold import decided_items, gold_rows
 from annotation.selectors.quality import known_answers, rules_of
 from annotation.services.gold import gold_add, gold_from_decision, gold_remove, gold_set
 from annotation.services.judge_rules import judge_rules_set
-from annotation.views.judging import letters_of, rubric_of, scenario_lines
+from annotation.views.judge_words import rubric_of
+from annotation.views.judging import letters_of, scenario_lines
 from eqstudio.access import can_curate
 from eqstudio.benchmarks import benchmark_get
 from eqstudio.errors import InvalidInput, NotFound, StudioError

@@ -14,8 +14,8 @@ from django.utils.translation import gettext_lazy as _
 from annotation.domain.questions import Questions
 from annotation.models import Adjudication, Assignment, Judgement, Kind, Round, RoundItem
 from annotation.selectors.comparison import Comparison, comparisons
-from annotation.views.judge_words import question_rows
-from annotation.views.judging import graded_positions, letters_of, scenario_lines, ui_text, undo_until
+from annotation.views.judge_words import question_rows, ui_text
+from annotation.views.judging import graded_positions, letters_of, scenario_lines, undo_until
 from eqstudio.benchmarks import benchmark_get
 from eqstudio.models import User
 from generation.domain.lifecycle import DialogueState

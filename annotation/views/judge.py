@@ -17,6 +17,7 @@ from pydantic import Field
 
 from annotation.models import Assignment, Judgement, Round
 from annotation.selectors import judgement_for
+from annotation.selectors.access import round_to_judge
 from annotation.selectors.quality import headphones_due, headphones_require
 from annotation.selectors.queue import lease_of
 from annotation.services import (
@@ -31,7 +32,6 @@ from annotation.services import (
 )
 from annotation.views.judge_words import judge_words
 from annotation.views.judging import feedback_context, queue_context, undo_until
-from eqstudio.access import can_annotate, can_sit_exam, object_for
 from eqstudio.errors import InvalidInput, NotFound
 from eqstudio.payload import Payload, payload_read
 from generation.media import clip_url
@@ -200,8 +200,7 @@ def judge_undo(request: HttpRequest, uid: str) -> JsonResponse:
 
 
 def _round(request: HttpRequest, uid: str) -> Round:
-    rounds = Round.objects.order_by()
-    return object_for(request.user, rounds, may_know=can_sit_exam, may_do=can_annotate, uid=uid)  # type: ignore[arg-type]
+    return round_to_judge(request.user, uid)  # type: ignore[arg-type]
 
 
 def _lease(request: HttpRequest, round_: Round, uid: str) -> Assignment:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from annotation.domain.questions import Questions
 from annotation.services.problems import PROBLEMS
+from eqstudio.benchmarks import Benchmark
+from eqstudio.benchmarks.base import Text
 
 
 def judge_words() -> dict[str, str]:
@@ -98,3 +101,17 @@ def problem_choices() -> list[tuple[str, str]]:
         "other": _("something else"),
     }
     return [(code, labels[code]) for code in PROBLEMS]
+
+
+def ui_text(text: Text, language: str = "") -> str:
+    """The text in ``language``, else in that of the interface; English where there is no other."""
+    wanted = language or ("zh" if (get_language() or "en").startswith("zh") else "en")
+    return text.get(wanted) or text.get("en", "")
+
+
+def rubric_of(benchmark: Benchmark, category: str, language: str = "") -> list[dict[str, Any]]:
+    """The four anchored grades in ``language``, else in that of the interface."""
+    return [
+        {"grade": level.grade, "name": ui_text(level.name, language), "anchor": ui_text(level.anchor, language)}
+        for level in benchmark.rubric(category)
+    ]

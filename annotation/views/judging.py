@@ -8,24 +8,29 @@ from datetime import datetime, timedelta
 from string import ascii_uppercase
 from typing import Any
 
-from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from annotation.domain.questions import Questions
 from annotation.models import Assignment, Judgement, Round
 from annotation.quality_words import place_words
 from annotation.selectors import queue_state
-from annotation.selectors.judgements import turns_of
+from annotation.selectors.lines import SpokenTurn, SpokenVariant, spoken_turns, worked_examples
 from annotation.selectors.quality import training_feedback
 from annotation.selectors.queue import participation_find
 from annotation.services.assignments import assignment_offer
 from annotation.services.judgements import answer_draft
-from annotation.views.judge_words import problem_choices, question_rows
-from eqstudio.benchmarks import Benchmark, benchmark_get
-from eqstudio.benchmarks.base import Text
+from annotation.views.parts import (
+    judge_bar,
+    judge_grades,
+    judge_panels,
+    judge_problems,
+    judge_questions,
+    judge_rubric,
+)
+from eqstudio.benchmarks import benchmark_get
 from eqstudio.models import User
-from generation.media import ClipCard, clip_card
-from generation.models import Dialogue, Turn, Variant
+from generation.media import ClipCard, clip_card, sound_card
+from generation.models import Dialogue
 
 STOPPED = ("person_paused", "not_qualified")
 SCENARIO_KEYS = ("title", "context")
@@ -57,12 +62,6 @@ class Line:
     graded: bool
 
 
-def ui_text(text: Text, language: str = "") -> str:
-    """The text in ``language``, else in that of the interface; English where there is no other."""
-    wanted = language or ("zh" if (get_language() or "en").startswith("zh") else "en")
-    return text.get(wanted) or text.get("en", "")
-
-
 def letter(index: int) -> str:
     """A, B, .. Z, A1, B1, .."""
     round_trip, place = divmod(index, len(ascii_uppercase))
@@ -87,20 +86,19 @@ def scenario_lines(scenario: Mapping[str, Any]) -> list[str]:
 
 
 def lines_of(assignment: Assignment, dialogue: Dialogue) -> list[Line]:
-    """The turns of a dialogue in order, their renditions in the order of the lease. Three queries, or one for a new lease."""
-    turns = turns_of(dialogue=dialogue, renditions=True)
+    """The turns of a dialogue in order, their renditions in the order of the lease. One query, none for a new lease."""
+    turns = spoken_turns(dialogue=dialogue)
     roles = benchmark_get(dialogue.benchmark).review_form.graded_roles
     letters = letters_of(assignment.shown, [turn.position for turn in turns if turn.role in roles])
     holder = assignment.annotator.uid
     return [_line(turn, assignment.shown.get(str(turn.position), []), letters, holder) for turn in turns]
 
 
-def _line(turn: Turn, shown: list[str], letters: Mapping[str, str], holder: str) -> Line:
-    by_uid = {variant.uid: variant for variant in turn.variants.all()}
+def _line(turn: SpokenTurn, shown: list[str], letters: Mapping[str, str], holder: str) -> Line:
+    by_uid = {variant.uid: variant for variant in turn.variants}
     variants = [by_uid[uid] for uid in shown if uid in by_uid]
-    speaker = turn.speaker_name or turn.speaker
     names = [
-        f"{turn.position} {speaker}" + (f" ({place})" if len(variants) > 1 else "")
+        f"{turn.position} {turn.speaker}" + (f" ({place})" if len(variants) > 1 else "")
         for place in range(1, len(variants) + 1)
     ]
     slots = [
@@ -110,38 +108,26 @@ def _line(turn: Turn, shown: list[str], letters: Mapping[str, str], holder: str)
     texts = {slot.text for slot in slots}
     return Line(
         position=turn.position,
-        speaker=speaker,
+        speaker=turn.speaker,
         text=texts.pop() if len(texts) == 1 else "",
         slots=slots,
         graded=any(slot.letter for slot in slots),
     )
 
 
-def _slot(variant: Variant, under: str, name: str, holder: str) -> Slot:
+def _slot(variant: SpokenVariant, under: str, name: str, holder: str) -> Slot:
     return Slot(
         name=under or name,
         letter=under,
         group=name.partition(" ")[0] if under else "",
         uid=variant.uid,
         text=variant.text,
-        card=clip_card(clip=variant.clip, holder=holder) if variant.clip else None,
+        card=sound_card(**variant.sound._asdict(), holder=holder) if variant.sound else None,
     )
-
-
-def rubric_of(benchmark: Benchmark, category: str, language: str = "") -> list[dict[str, Any]]:
-    """The four anchored grades in ``language``, else in that of the interface."""
-    return [
-        {"grade": level.grade, "name": ui_text(level.name, language), "anchor": ui_text(level.anchor, language)}
-        for level in benchmark.rubric(category)
-    ]
 
 
 def examples_of(round_: Round, holder: User) -> list[dict[str, Any]]:
-    """The worked examples of a round's guidelines: a clip, the grade it deserves, and why. Two queries."""
-    found = round_.examples.select_related("variant__clip", "variant__turn__dialogue").only(
-        *("uid", "round", "grade", "why", "variant__text", "variant__clip__uid", "variant__clip__duration"),
-        *("variant__clip__peaks", "variant__turn__dialogue__language"),
-    )
+    """The worked examples of a round's guidelines: a clip, the grade it deserves, and why. One query, two more where there are any."""
     return [
         {
             "uid": one.uid,
@@ -152,28 +138,34 @@ def examples_of(round_: Round, holder: User) -> list[dict[str, Any]]:
             "language": one.variant.turn.dialogue.language,
             "card": clip_card(clip=one.variant.clip, holder=holder.uid),
         }
-        for number, one in enumerate(found.prefetch_related("variant__clip__renditions"), start=1)
+        for number, one in enumerate(worked_examples(round=round_), start=1)
         if one.variant.clip is not None
     ]
 
 
-def item_context(assignment: Assignment) -> dict[str, Any]:
+def item_context(assignment: Assignment, *, revising: bool = False) -> dict[str, Any]:
     """What the page of one lease is made of."""
     dialogue, round_ = assignment.item.dialogue, assignment.item.round
     lines = lines_of(assignment, dialogue)
     slots = [slot for line in lines for slot in line.slots]
     judged = [slot for slot in slots if slot.letter]
     questions = Questions.from_dict(round_.questions)
+    comment_key = "m" if len(judged) > ascii_uppercase.index("C") else "c"
+    examples = examples_of(round_, assignment.annotator)
+    about = (dialogue.benchmark, dialogue.category, round_.rubric_language)
     return {
         "assignment": assignment,
         "language": dialogue.language,
         "scenario": scenario_lines(dialogue.scenario),
         "lines": lines,
-        **_rubric_context(round_, dialogue, assignment.annotator),
-        "comment_key": "m" if len(judged) > ascii_uppercase.index("C") else "c",
-        "comment_mode": questions.comment,
-        "questions": question_rows(questions),
-        "problems": problem_choices(),
+        "examples": examples,
+        "rubric": judge_rubric(*about, tuple((one["grade"], one["uid"]) for one in examples)),
+        "grades": {slot.letter: judge_grades(*about, slot.letter) for slot in judged},
+        "questions": judge_questions(questions) if questions.asked else "",
+        "panels": judge_panels(dialogue.benchmark, revising),
+        "problems": judge_problems(),
+        "bar": judge_bar(questions.comment, comment_key, revising),
+        "comment_key": comment_key,
         "voiced": [slot for slot in slots if slot.card],
         "data": {
             "assignment": assignment.uid,
@@ -183,26 +175,6 @@ def item_context(assignment: Assignment) -> dict[str, Any]:
             "asked": list(questions.asked),
             "commentMode": questions.comment,
         },
-    }
-
-
-def _rubric_context(round_: Round, dialogue: Dialogue, reader: User) -> dict[str, Any]:
-    """The rubric in the round's language with its examples; reasons and questions stay in that of the interface."""
-    benchmark = benchmark_get(dialogue.benchmark)
-    category = benchmark.category(dialogue.category)
-    language = round_.rubric_language
-    examples = examples_of(round_, reader)
-    return {
-        "category": ui_text(category.label, language),
-        "category_about": ui_text(category.description, language),
-        "rubric": [
-            {**level, "example": next((one["uid"] for one in examples if one["grade"] == level["grade"]), "")}
-            for level in rubric_of(benchmark, dialogue.category, language)
-        ],
-        "rubric_language": language,
-        "question": ui_text(benchmark.review_form.question, language),
-        "reasons": [(reason.code, ui_text(reason.label)) for reason in benchmark.review_form.reasons],
-        "examples": examples,
     }
 
 
@@ -224,7 +196,7 @@ def undo_until(judgement: Judgement, round_: Round) -> datetime:
 
 def revision_context(judgement: Judgement) -> dict[str, Any]:
     """The page of an item that was judged already, filled in with what was said; there is no lease to keep."""
-    context = item_context(judgement.assignment)
+    context = item_context(judgement.assignment, revising=True)
     key = f"revise-{judgement.uid}"
     data = {**context["data"], "assignment": key, "leaseUntil": None, "draft": answer_draft(judgement=judgement)}
     return {**context, "round": judgement.item.round, "revising": judgement, "data": {**data, "revise": True}}

@@ -26,7 +26,7 @@ from annotation.selectors.overview import (
     reasons_for_rejection,
     unjudgeable,
 )
-from annotation.views.judging import ui_text
+from annotation.views.judge_words import ui_text
 from annotation.words import (
     BESIDE,
     BESIDE_ELSEWHERE,

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from html import escape
 from typing import Any
 
 from django import template
+from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
 register = template.Library()
@@ -20,6 +23,36 @@ def listening(*, player: bool = True) -> dict[str, Any]:
 def outbox_words() -> dict[str, Any]:
     """What the outbox says about answers that wait; put into the ``scripts`` block."""
     return {"id": "outbox-words", "words": outbox_texts()}
+
+
+@register.simple_tag
+def player(
+    card: Mapping[str, Any],
+    name: str,
+    *,
+    label: str = "",
+    required: float | None = None,
+    group: str = "",
+    preload: str = "",
+    untimed: bool = False,
+) -> SafeString:
+    """One player, for a ``generation.media.clip_card`` under a ``name`` that is unique on the page.
+
+    Made here and not from a template, because a listening page has a dozen of them.
+    """
+    said = {
+        "data-clip": name,
+        "data-src": card["url"],
+        "data-duration": f"{card['duration']:.3f}",
+        "data-peaks": str(card["peaks"]),
+        "data-label": label,
+        "data-required": f"{required:.4f}" if required else "",
+        "data-group": group,
+        "data-preload": preload,
+    }
+    attributes = "".join(f' {attribute}="{escape(str(value))}"' for attribute, value in said.items() if value)
+    timed = " data-untimed" if untimed else ""
+    return mark_safe(f'<div class="clip"{attributes}{timed}></div>')  # noqa: S308 -- every value is escaped
 
 
 def listen_words() -> dict[str, str]:

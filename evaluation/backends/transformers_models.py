@@ -55,8 +55,9 @@ class TransformersBackend(LocalBackend):
         model = getattr(transformers, CLASSES[kind]).from_pretrained(
             self.config.model, dtype=self.config.dtype or "auto", **source, **self.config.extra
         )
-        device = self.config.device or ("cuda" if torch.cuda.is_available() else "cpu")
-        model.to(device).eval()
+        if "device_map" not in self.config.extra:  # accelerate has placed its parts already
+            model.to(self.config.device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        model.eval()
         known = processor.tokenizer.get_vocab()
         return Loaded(torch, processor, model, kind, [known[place] for place in PLACES if place in known])
 

@@ -8,6 +8,7 @@ from eqstudio.benchmarks import benchmark_get
 from eqstudio.benchmarks.base import Design
 from eqstudio.errors import InvalidInput
 from evaluation.backends import Evaluator, evaluators
+from evaluation.domain.protocol import Protocol
 from evaluation.models import Respondent, Study
 from evaluation.selectors import protocol_of
 from evaluation.selectors.elsewhere import foils_of
@@ -21,12 +22,17 @@ def evaluator_of(respondent: Respondent) -> Evaluator | None:
     return evaluators.get(respondent.run_spec.content["evaluator"])()
 
 
+def design_told(protocol: Protocol) -> Design:
+    """The design as a benchmark takes it."""
+    block = protocol.design
+    return Design(history=block.history, order=block.order, tasks=block.tasks)
+
+
 def design_of(study: Study, evaluator: Evaluator | None = None) -> Design:
     """Which variant of the questions is asked. The protocol is read once for each object of a study."""
     kept = study.__dict__.get("_design")
     if kept is None:
-        block = protocol_of(study).design
-        kept = study.__dict__["_design"] = Design(history=block.history, order=block.order, tasks=block.tasks)
+        kept = study.__dict__["_design"] = design_told(protocol_of(study))
     design: Design = kept if evaluator is None else evaluator.design(kept)
     return design
 

@@ -8,6 +8,7 @@ import json
 from eqstudio.benchmarks import benchmark_get
 from evaluation.domain.protocol import Protocol
 from evaluation.models import Study
+from evaluation.services.asked import design_told
 
 
 def instructions_hash(instructions: dict[str, str]) -> str:
@@ -18,6 +19,6 @@ def instructions_hash(instructions: dict[str, str]) -> str:
 def instructions_of(study: Study, protocol: Protocol) -> dict[str, str]:
     """The benchmark's own text in every language, in whose place the protocol's stands where it has one."""
     benchmark = benchmark_get(study.benchmark)
-    own = {language: benchmark.instructions(language) for language in benchmark.languages}
+    own = {language: benchmark.instructions(language, design_told(protocol)) for language in benchmark.languages}
     written = {language: text for language, text in protocol.execution.instructions.items() if text.strip()}
     return {**own, **written}

@@ -8,7 +8,7 @@ import csv
 import io
 import json
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +58,7 @@ def release_build(*, study: Study) -> bytes:
     result = comparison_build(study=study, by="category")
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        _write(archive, "comparison.json", json.dumps(result, ensure_ascii=False, indent=1))
+        _write(archive, "comparison.json", json.dumps(_settled(result), ensure_ascii=False, indent=1))
         with archive.open(_entry("answers.csv"), "w") as handle, io.TextIOWrapper(handle, "utf-8", newline="") as text:
             writer = csv.DictWriter(text, list(COLUMNS))
             writer.writeheader()
@@ -71,6 +71,17 @@ def release_build(*, study: Study) -> bytes:
             archive, "README.md", README.format(study=study.name, split=study.split, manifest=study.split.manifest_hash)
         )
     return buffer.getvalue()
+
+
+def _settled(found: Any) -> Any:
+    """Figures to twelve digits. The digits after them are those of the library that multiplies matrices: they differ with the
+    processor and with how many threads it had at that moment, and the same data should give the same bytes.
+    """
+    if isinstance(found, float):
+        return float(f"{found:.12g}")
+    if isinstance(found, Mapping):
+        return {name: _settled(value) for name, value in found.items()}
+    return [_settled(value) for value in found] if isinstance(found, list | tuple) else found
 
 
 def _entry(name: str) -> zipfile.ZipInfo:

@@ -274,3 +274,19 @@ def test_the_page_shows_similar_decisions_problems_and_what_was_given_back(clien
 
     for word in ("the words give it away", "in the middle", "two voices at once"):
         assert word in html
+
+
+def test_a_frozen_item_offers_no_decision_and_names_its_split(client, rita):
+    round_ = judged_round(items=1, verdicts=("keep", "keep", "keep"))
+    item = round_.items.get()
+    client.force_login(rita)
+    before = client.get(reverse("adjudicate", args=[item.uid])).content.decode()
+
+    split = split_freeze(name="exam", round=round_, now=timezone.now())
+    after = client.get(reverse("adjudicate", args=[item.uid])).content.decode()
+
+    assert "Save the decision" in before
+    assert "Ask more people" in before
+    assert "Save the decision" not in after
+    assert "Ask more people" not in after
+    assert reverse("split", args=[split.uid]) in after

@@ -1,5 +1,7 @@
 """Pages of splits: the form, the counts beside it, the version, its audit, its exports."""
 
+import re
+
 import pytest
 from django.urls import reverse
 
@@ -190,3 +192,20 @@ def test_the_counts_do_not_warn_before_anything_was_chosen(client, rita):
 
     assert "Choose where the items come from" in begun
     assert "notice warn" not in begun
+
+
+def _open_sections(html):
+    return re.findall(r'<details class="more" open><summary>([^<]+)', html)
+
+
+def test_the_form_unfolds_what_is_filled_in(client, rita):
+    found = judged_round(items=1)
+    client.force_login(rita)
+
+    plain = client.get(reverse("split_new")).content.decode()
+    counted = client.post(reverse("split_new"), {**_split_form(found, dev="0.1"), "count": "1"}).content.decode()
+    wrong = client.post(reverse("split_new"), {**_split_form(found), "targets": "nonsense"}).content.decode()
+
+    assert _open_sections(plain) == []
+    assert "Sides" in _open_sections(counted)
+    assert "How many of each" in _open_sections(wrong)

@@ -86,7 +86,7 @@ def test_next_item_out_of_500():
 @pytest.mark.django_db
 def test_page_of_a_corpus_with_500_dialogues(client):
     round_with(items=500)
-    client.force_login(factories.researcher(), backend="django.contrib.auth.backends.ModelBackend")
+    client.force_login(factories.researcher(), backend="eqstudio.signin.PasswordBackend")
     address = reverse("corpus", args=[Corpus.objects.get().uid])
     assert client.get(address).status_code == 200
     assert (

@@ -101,7 +101,7 @@ def sign_in(live_server) -> Callable[[Page, User], None]:
 
     def act(page: Page, user: User) -> None:
         client = Client()
-        client.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
+        client.force_login(user, backend="eqstudio.signin.PasswordBackend")
         value = client.cookies[settings.SESSION_COOKIE_NAME].value
         page.context.clear_cookies()
         page.context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": value, "url": live_server.url}])

@@ -39,7 +39,7 @@ def test_a_split_is_frozen_audited_released_and_shown_to_anybody(ada_page, new_p
     page.get_by_label("arena").check()
     expect(page.locator("#split-counts")).to_contain_text("4 items")
     page.get_by_label("Items, at most").fill("3")
-    page.get_by_label("Seed").focus()
+    page.get_by_label("Name").focus()
     expect(page.locator("#split-counts")).to_contain_text("3 items")
     axe_check(page)
     assert fits(page)

@@ -8,10 +8,12 @@ import subprocess
 import sys
 import zipfile
 
+import numpy as np
 import pytest
 from django.urls import reverse
 
 from eqstudio.models import Event
+from evaluation.domain import baselines
 from evaluation.domain.statistics import adjusted
 from evaluation.figures import Figure, csv_of, latex_of
 from evaluation.figures.drawing import around, cost_svg
@@ -376,6 +378,21 @@ def test_the_release_recomputes_every_number_with_the_standard_library(make, tmp
     spoilt["respondents"][0]["estimates"][next(iter(spoilt["respondents"][0]["estimates"]))]["value"] = 0.123
     (tmp_path / "comparison.json").write_text(json.dumps(spoilt))
     assert subprocess.run(command, capture_output=True, text=True, check=False).returncode == 1
+
+
+def test_the_release_is_the_same_bytes_whatever_the_last_bits_of_its_figures(monkeypatch):
+    study = sat(emosbench_study(items=5))
+    drawn = baselines.person_means
+
+    def with_another_last_bit(matrix):
+        found = drawn(matrix)
+        return np.where((found > 0) & (found < 1), np.nextafter(found, 2), found)
+
+    figures, release = comparison_build(study=study), release_build(study=study)
+    monkeypatch.setattr(baselines, "person_means", with_another_last_bit)
+
+    assert comparison_build(study=study) != figures
+    assert release_build(study=study) == release
 
 
 def test_the_release_names_nobody(tmp_path):

@@ -294,3 +294,17 @@ def test_seq_keeps_the_order_of_systems(values):
     for low, high in itertools.pairwise(sorted(values)):
         assert 40 <= norm.seq(low) <= norm.seq(high) <= 160
         assert math.isfinite(norm.seq(low))
+
+
+def test_the_order_of_items_moves_no_p_value():
+    seeded = np.random.default_rng(5)
+    people, other = seeded.integers(0, 4, size=(3, 6)) / 3, seeded.integers(0, 4, size=6) / 3
+    resampling = Resampling.draw([str(item) for item in range(6)], 3, rng=seeded)
+
+    found = set()
+    for order in itertools.permutations(range(6)):
+        columns = np.asarray(order, dtype=np.intp)
+        told = crossed_compare(people[:, columns], other[columns], resampling=resampling.only(columns))
+        found.add((told.p, f"{told.difference.lo:.12g}", f"{told.difference.hi:.12g}"))
+
+    assert len(found) == 1
