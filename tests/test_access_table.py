@@ -12,8 +12,7 @@ from django.utils import timezone
 
 from annotation.models import Export, Flag, Freeze, Release, Round, SplitAudit, Webhook
 from annotation.services.headphones import check_token, sound_addresses
-from evaluation.models import Participant, Study
-from evaluation.models import Arena
+from evaluation.models import Arena, Participant, Study
 from evaluation.services import sitting_open, study_create, trial_next
 from evaluation.services.invitations import invitation_token, invitations_create
 from evaluation.services.joining import person_join
