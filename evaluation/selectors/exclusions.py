@@ -34,14 +34,14 @@ def excluded_of(study: Study, *, rules: Iterable[str] | None = None) -> set[int]
     }
 
 
-def findings_of(study: Study) -> dict[int, list[Finding]]:
-    """By respondent, what each declared rule found. Without a declared rule nothing is read."""
+def findings_of(study: Study, *, sats: Mapping[int, Sat] | None = None) -> dict[int, list[Finding]]:
+    """By respondent, what each declared rule found. Without a declared rule nothing is read; nor where ``sats`` is at hand."""
     declared = protocol_of(study).analysis.exclusions
     if not declared:
         return {}
     return {
         respondent: [finding(one.rule, one.threshold, sat) for one in declared]
-        for respondent, sat in sittings_told(study=study).items()
+        for respondent, sat in (sittings_told(study=study) if sats is None else sats).items()
     }
 
 
