@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Count, Q
+from django.db.models import Count, Exists, OuterRef, Q
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -16,7 +16,7 @@ from annotation.models import Round, RoundItem, Split
 from eqstudio.access import can_annotate, can_curate
 from eqstudio.home import Job, Panel, PersonCount
 from eqstudio.models import User
-from evaluation.models import Respondent, Sitting, Study
+from evaluation.models import Respondent, RunItem, Sitting, Study
 from evaluation.selectors import sittings_progress, studies_open_for, with_sittings
 from evaluation.selectors.rationales import arenas_open_for
 from evaluation.selectors.replies import studies_with_replies
@@ -171,7 +171,8 @@ def _action(n: dict[str, Any]) -> Action | None:
 
 def running(now: datetime) -> Iterator[Job]:
     """The sittings of models and rules that are under way."""
-    underway = Sitting.objects.filter(state=Sitting.State.OPEN, respondent__kind__in=_MACHINES, lease_until__gt=now)
+    held = RunItem.objects.filter(sitting=OuterRef("pk"), lease_until__gt=now).exclude(lease_holder="")
+    underway = Sitting.objects.filter(Exists(held), state=Sitting.State.OPEN, respondent__kind__in=_MACHINES)
     sittings = list(underway.select_related("respondent__study__split").order_by("pk")[:JOBS_SHOWN])
     progress = sittings_progress(sittings=sittings)
     for sitting in sittings:

@@ -73,5 +73,7 @@ urlpatterns = [
     path("runs/<str:uid>/", runs.run, name="run"),
     path("runs/<str:uid>/stop/", runs.run_off, name="run_stop"),
     path("runs/<str:uid>/resume/", runs.run_on, name="run_resume"),
+    path("runs/<str:uid>/again/", runs.run_again, name="run_again"),
+    path("runs/<str:uid>/limits/", runs.run_limits, name="run_limits"),
     path("", include("evaluation.sit_urls")),
 ]

@@ -222,6 +222,8 @@ TABLE = {
     "run": get(CURATE, "run"),
     "run_stop": post(CURATE, "run"),
     "run_resume": post(CURATE, "run"),
+    "run_again": post(CURATE, "run"),
+    "run_limits": post(CURATE, "run"),
     "sit_start": post(EXAM, "study"),
     "sit_code": get(OPEN),
     "sit_join": get(OPEN, "invitation_token"),
