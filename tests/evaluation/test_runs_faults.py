@@ -60,8 +60,10 @@ def sit(study, **options):
 
 
 def page_of(client, sitting):
-    client.force_login(factories.researcher(), backend="django.contrib.auth.backends.ModelBackend")
-    return client.get(reverse("run", args=[sitting.uid])).content.decode()
+    client.force_login(factories.researcher())
+    answer = client.get(reverse("run", args=[sitting.uid]))
+    assert answer.status_code == 200, answer.headers
+    return answer.content.decode()
 
 
 @pytest.mark.django_db
