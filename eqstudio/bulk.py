@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Any
 
 from django.db import connection, models
+
+CHUNK = 1000
 
 
 def rows_insert(*, model: type[models.Model], columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
@@ -19,5 +22,8 @@ def rows_insert(*, model: type[models.Model], columns: Sequence[str], rows: Iter
     names = ", ".join(quote(field.column) for field in known)
     places = ", ".join(["%s"] * len(known))
     statement = f"INSERT INTO {quote(model._meta.db_table)} ({names}) VALUES ({places})"  # noqa: S608, SLF001 -- names, no input
+    remaining = iter(rows)
     with connection.cursor() as cursor:
-        cursor.executemany(statement, rows)
+        # A list at a time: psycopg sends them down a pipeline, during which rows read on the same connection never come.
+        while chunk := list(islice(remaining, CHUNK)):
+            cursor.executemany(statement, chunk)

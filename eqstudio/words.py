@@ -29,6 +29,7 @@ VERBS: dict[str, Any] = {
     "asked for audit": _("asked for an audit"),
     "asked for export": _("asked for an export"),
     "asked for freeze": _("asked for a freeze"),
+    "stopped freeze": _("stopped a freeze"),
     "became active": _("let work in the round"),
     "began qualification": _("went on to qualification"),
     "began training": _("went on to training"),
@@ -50,6 +51,7 @@ VERBS: dict[str, Any] = {
     "imported ratings": _("imported ratings"),
     "withdrew ratings": _("took an import of ratings out"),
     "invited to the round": _("invited to the round"),
+    "judge_create": _("let a model judge replies"),
     "judged": _("judged"),
     "marked machine raters": _("said which raters are machines"),
     "moved": _("moved"),
@@ -197,7 +199,10 @@ REASONS: dict[str, Any] = {
     "nobody else graded the same": _("nobody else graded the same"),
     "nobody has answered": _("nobody has answered"),
     "nothing was asked": _("nothing was asked"),
+    "fewer than three replies were judged by both": _("fewer than three replies were judged by both"),
+    "nothing was judged": _("nothing was judged"),
     "nothing was rated": _("nothing was rated"),
+    "one of the two always gave the same grade": _("one of the two always gave the same grade"),
     "nothing was repeated": _("nothing was repeated"),
     "some systems won or lost every comparison with the others, so strengths have no finite value": _(
         "some systems won or lost every comparison with the others, so strengths have no finite value"

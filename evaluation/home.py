@@ -19,6 +19,7 @@ from eqstudio.models import User
 from evaluation.models import Respondent, RunItem, Sitting, Study
 from evaluation.selectors import sittings_progress, studies_open_for, with_sittings
 from evaluation.selectors.rationales import arenas_open_for
+from evaluation.selectors.replies import studies_with_replies
 from generation.domain.lifecycle import IN_PRODUCTION, DialogueState
 from generation.models import Dialogue
 
@@ -49,7 +50,8 @@ def panels(user: User, now: datetime) -> Iterator[Panel]:  # noqa: ARG001 -- eve
     """Exams for those who sit them; the five steps and the next one for researchers and admins."""
     if can_annotate(user):
         yield _exams_panel(user)
-        yield Panel("evaluation/home_ratings.html", {"arenas": arenas_open_for(user)}, order=16)
+        rated = {"arenas": arenas_open_for(user), "replies": studies_with_replies()}
+        yield Panel("evaluation/home_ratings.html", rated, order=16)
     if can_curate(user):
         counts = _counts()
         yield Panel("evaluation/home_pipeline.html", {"steps": _steps(counts), "action": _action(counts)}, order=5)

@@ -1,4 +1,4 @@
-"""Background steps of model runs. Each can be run twice without harm."""
+"""Background steps of model runs and of judge models. Each can be run twice without harm."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from django.db import transaction
 from django.utils import timezone
 
 from eqstudio.jobs import gpu_task, io_task
+from evaluation.models import ReplyJudge
 from evaluation.selectors import queue_of, sittings_due
 from evaluation.services import sitting_advance
+from evaluation.services.judging import judge_advance
 from evaluation.services.runs import STEP_SECONDS, Step
 from evaluation.services.runs_engine import Pace
 from evaluation.services.runs_queue import items_reclaim
@@ -66,3 +68,11 @@ def _pause(step: Step) -> float | None:
     if step.state != "wait" or step.due is None:
         return None
     return max(0.05, (step.due - timezone.now()).total_seconds())
+
+
+@io_task
+def replies_step(judge_id: int, *, again: bool = False) -> None:
+    """Let a judge model grade the next replies; more of them are the next step. ``again`` repeats what failed before."""
+    step = judge_advance(judge=ReplyJudge.objects.select_related("study__split").get(pk=judge_id), again=again)
+    if step.more:
+        transaction.on_commit(lambda: replies_step.delay(judge_id))

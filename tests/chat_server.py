@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import io
 import json
+import socket
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -91,6 +92,13 @@ class ChatServer:
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self._server.server_port}"
+
+
+def free_port() -> int:
+    """A port of this machine that nobody listens on."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
 
 
 def completion(text: str | None, **more: Any) -> dict[str, Any]:

@@ -12,8 +12,7 @@ from django.utils import timezone
 
 from annotation.models import Export, Flag, Freeze, Release, Round, SplitAudit, Webhook
 from annotation.services.headphones import check_token, sound_addresses
-from evaluation.models import Participant, Study
-from evaluation.models import Arena
+from evaluation.models import Arena, Participant, Study
 from evaluation.services import sitting_open, study_create, trial_next
 from evaluation.services.invitations import invitation_token, invitations_create
 from evaluation.services.joining import person_join
@@ -192,6 +191,9 @@ TABLE = {
     "answer_imports": get(CURATE, "study"),
     "answer_import_preview": post(CURATE, "study"),
     "answer_import_withdraw": post({**CURATE, "researcher": 404, "admin": 404}, "study"),
+    "replies": get(CURATE, "study"),
+    "reply_rate": get(EXAM, "study"),
+    "reply_submit": post(EXAM, "study"),
     "arenas": get(CURATE, "study"),
     "arena": get(CURATE, "arena"),
     "arena_state": post(CURATE, "arena"),

@@ -34,7 +34,7 @@ def _kept(fill: Callable[P, dict[str, Any]]) -> Callable[P, SafeString]:
     @wraps(fill)
     def of(*args: P.args, **kwargs: P.kwargs) -> SafeString:
         one = render if settings.DEBUG else held  # a template that is being worked on is read anew
-        return one(get_language(), *args, **kwargs)
+        return one(get_language(), *args, **kwargs)  # type: ignore[arg-type]
 
     return of
 

@@ -33,6 +33,7 @@ from evaluation.services.comparison_rows import (
 from evaluation.services.norming import COHORT, norm_of, seq_add
 from evaluation.services.parts import parts_build
 from evaluation.services.readings import readings_build
+from evaluation.services.reply_results import replies_build
 from evaluation.services.weighting import weighted_build
 
 HALF = 0.5
@@ -117,6 +118,7 @@ def comparison_build(
     if by is not None:
         result |= _groups(benchmark, board, facts, by, chosen)
     result["readings"] = readings_build(study, board, benchmark.metrics)
+    result["replies"] = replies_build(study, with_key=asked.with_key)
     return result
 
 

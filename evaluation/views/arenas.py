@@ -52,7 +52,11 @@ def arena(request: HttpRequest, uid: str) -> HttpResponse:
     found = arena_to_curate_for(person(request), uid)
     result = arena_results(arena=found, with_key=_with_key(request))
     rows = [
-        {"name": one["name"], "cells": [Estimate(**one[name]) for name in COLUMNS_SHOWN]} for one in result["systems"]
+        {
+            "name": one["name"],
+            "cells": [(name.startswith("rank"), Estimate(**one[name])) for name in COLUMNS_SHOWN],
+        }
+        for one in result["systems"]
     ]
     context = {
         "arena": found,

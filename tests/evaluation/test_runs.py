@@ -141,8 +141,8 @@ def test_what_made_the_answers_is_the_identity_of_the_run(scripted):
     assert second.name == f"scripted {second.run_spec.hash[:8]}"
     content = RunSpec.objects.get(pk=first.run_spec_id).content
     assert set(content) == {
-        "study", "benchmark", "split", "design", "instructions_hash", "seed", "backend", "evaluator", "model", "parameters",
-        "parser_version", "git_revision", "packages",
+        "study", "benchmark", "split", "instructions_hash", "seed", "backend", "evaluator", "model", "parameters",
+        "parser_version", "git_revision", "packages", "design",
     }  # fmt: skip
     assert content["split"]["manifest_hash"] == study.split.manifest_hash
 

@@ -133,6 +133,7 @@ place.addEventListener("clip:report", ({ detail }) => {
 });
 
 place.addEventListener("submit", (event) => {
+  if (event.target.id !== "sit-form") return;
   event.preventDefault();
   submit();
 });
@@ -169,7 +170,7 @@ async function send(said) {
     active_ms: activeMs,
   };
   await outbox.put({ key, url: page.dataset.answer, body: { trial, client_key: key, heard, paradata, ...said }, draft: trial });
-  if (!question?.sent || question.trial !== trial) return;
+  if (!question?.sent || question.trial !== trial || nextHtml) return;
   $("#sit-submit-text").textContent = words.waiting;
   tell(words.wait);
 }
