@@ -3,7 +3,7 @@ PORT ?= 8000
 PY := .venv/bin/python
 PATHS := $(wildcard eqstudio generation annotation evaluation demo tests tools manage.py)
 
-.PHONY: help install dev run test check bench soak loaders models format messages clean
+.PHONY: help install dev run test check bench soak loaders models vllm format messages clean
 
 help:  ## what there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -32,6 +32,9 @@ soak: dev  ## long fault tests
 models: dev  ## tiny audio models answer through torch and transformers, in .venv-models
 	@exec tools/models.sh
 
+vllm: dev  ## a tiny audio model answers through vLLM on the processor, in .venv-vllm (4 GB)
+	@exec tools/vllm.sh
+
 loaders: dev  ## Inspect and lm-eval run what is exported, in .venv-loaders
 	@exec tools/loaders.sh
 
@@ -44,4 +47,4 @@ messages: dev  ## collect the strings of the interface, then compile the transla
 	@$(PY) manage.py compilemessages --locale zh_Hans
 
 clean:  ## remove what was installed and built; the data in var/ stays
-	rm -rf .venv .venv-loaders .venv-models .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venv-loaders .venv-models .venv-vllm .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

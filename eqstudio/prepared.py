@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any, Generic, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
-from django.core.exceptions import EmptyResultSet, ImproperlyConfigured
+from django.core.exceptions import EmptyResultSet
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.models import Expression, Model, QuerySet
 from django.db.models.query import (
@@ -21,11 +22,6 @@ from django.db.models.query import (
     get_related_populators,
 )
 from django.db.models.sql import UpdateQuery
-
-try:
-    from django.db.backends.postgresql.base import ServerBindingCursor
-except ImproperlyConfigured:  # without psycopg there is no PostgreSQL to talk to
-    ServerBindingCursor = None
 
 R = TypeVar("R")
 M = TypeVar("M", bound=Model)
@@ -38,7 +34,7 @@ class Given(Expression):
         super().__init__()
         self.name = name
 
-    def as_sql(self, _compiler: Any, _connection: Any) -> tuple[str, list[Any]]:
+    def as_sql(self, _compiler: Any, _connection: Any) -> Any:  # type: ignore[override]
         return "%s", [self]
 
 
@@ -71,6 +67,15 @@ def _run(connection: Any, sql: str, params: Sequence[Any]) -> Any:
 _CURSORS: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 
 
+@cache
+def _server_cursor() -> Any:
+    from django.db.backends.postgresql.base import (  # noqa: PLC0415 -- needs psycopg, which SQLite does without
+        ServerBindingCursor,
+    )
+
+    return ServerBindingCursor
+
+
 def _cursor(connection: Any) -> Any:
     """A cursor of the connection; on PostgreSQL always the same one, as long as the connection lasts.
 
@@ -82,8 +87,7 @@ def _cursor(connection: Any) -> Any:
     connection.ensure_connection()
     kept = _CURSORS.get(connection)
     if kept is None or kept.connection is not connection.connection:
-        made = ServerBindingCursor(connection.connection)
-        kept = _CURSORS[connection] = connection.make_cursor(made)
+        kept = _CURSORS[connection] = connection.make_cursor(_server_cursor()(connection.connection))
     return kept
 
 
@@ -156,7 +160,7 @@ def _model_reader(compiler: Any) -> Callable[[Iterator[Any]], list[Any]]:
     fields = info["select_fields"]
     start, end = fields[0], fields[-1] + 1
     names = [column.target.attname for column, _sql, _alias in compiler.select[start:end]]
-    populators = get_related_populators(info, compiler.select, DEFAULT_DB_ALIAS)
+    populators = get_related_populators(info, compiler.select, DEFAULT_DB_ALIAS)  # type: ignore[call-arg]
     model = info["model"]
 
     def read(rows: Iterator[Any]) -> list[Any]:
@@ -210,7 +214,7 @@ def row_insert(row: M) -> M:
     return row
 
 
-def rows_insert(rows: Sequence[Model]) -> None:
+def rows_insert_few(rows: Sequence[Model]) -> None:
     """Insert a few new rows of one model in one statement; they do not learn their keys."""
     if not rows:
         return

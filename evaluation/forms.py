@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 from django import forms
@@ -9,6 +10,8 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.models import Split
 from evaluation.backends import backends, evaluators
+from evaluation.services import Limits
+from evaluation.services.runs_budget import MAX_CONCURRENCY
 
 
 class StudyForm(forms.Form):
@@ -58,6 +61,33 @@ class PowerForm(forms.Form):
     cluster_size = forms.FloatField(label=_("Items of one prompt or script"), initial=1, min_value=1, max_value=1000)
     correlation = forms.FloatField(label=_("How alike they are (0 to 1)"), initial=0.3, min_value=0, max_value=1)
     claim = forms.FloatField(label=_("Difference you expect, in points"), initial=10, min_value=0.1, max_value=100)
+
+
+class LimitsForm(forms.Form):
+    """How fast a model may be asked, and what it may take; empty for no limit."""
+
+    concurrency = forms.IntegerField(
+        label=_("Questions at once"),
+        required=False,
+        min_value=1,
+        max_value=MAX_CONCURRENCY,
+        help_text=_("Leave empty for what the model's backend takes."),
+    )
+    max_calls = forms.IntegerField(label=_("Calls at most"), required=False, min_value=1)
+    max_tokens = forms.IntegerField(label=_("Tokens at most"), required=False, min_value=1)
+    max_cost = forms.DecimalField(
+        label=_("US dollars at most"),
+        required=False,
+        min_value=Decimal("0.0001"),
+        max_digits=12,
+        decimal_places=6,
+        help_text=_("Only what has a price in the settings is counted."),
+    )
+
+    def limits(self) -> Limits:
+        """The limits as they were put in; an empty field is no limit."""
+        told = self.cleaned_data
+        return Limits(told["concurrency"], told["max_calls"], told["max_tokens"], told["max_cost"])
 
 
 class RunForm(forms.Form):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Count, Q
+from django.db.models import Count, Exists, OuterRef, Q
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -16,9 +16,10 @@ from annotation.models import Round, RoundItem, Split
 from eqstudio.access import can_annotate, can_curate
 from eqstudio.home import Job, Panel, PersonCount
 from eqstudio.models import User
-from evaluation.models import Respondent, Sitting, Study
+from evaluation.models import Respondent, RunItem, Sitting, Study
 from evaluation.selectors import sittings_progress, studies_open_for, with_sittings
 from evaluation.selectors.rationales import arenas_open_for
+from evaluation.selectors.replies import studies_with_replies
 from generation.domain.lifecycle import IN_PRODUCTION, DialogueState
 from generation.models import Dialogue
 
@@ -49,7 +50,8 @@ def panels(user: User, now: datetime) -> Iterator[Panel]:  # noqa: ARG001 -- eve
     """Exams for those who sit them; the five steps and the next one for researchers and admins."""
     if can_annotate(user):
         yield _exams_panel(user)
-        yield Panel("evaluation/home_ratings.html", {"arenas": arenas_open_for(user)}, order=16)
+        rated = {"arenas": arenas_open_for(user), "replies": studies_with_replies()}
+        yield Panel("evaluation/home_ratings.html", rated, order=16)
     if can_curate(user):
         counts = _counts()
         yield Panel("evaluation/home_pipeline.html", {"steps": _steps(counts), "action": _action(counts)}, order=5)
@@ -169,7 +171,8 @@ def _action(n: dict[str, Any]) -> Action | None:
 
 def running(now: datetime) -> Iterator[Job]:
     """The sittings of models and rules that are under way."""
-    underway = Sitting.objects.filter(state=Sitting.State.OPEN, respondent__kind__in=_MACHINES, lease_until__gt=now)
+    held = RunItem.objects.filter(sitting=OuterRef("pk"), lease_until__gt=now).exclude(lease_holder="")
+    underway = Sitting.objects.filter(Exists(held), state=Sitting.State.OPEN, respondent__kind__in=_MACHINES)
     sittings = list(underway.select_related("respondent__study__split").order_by("pk")[:JOBS_SHOWN])
     progress = sittings_progress(sittings=sittings)
     for sitting in sittings:

@@ -1,36 +1,78 @@
-"""Background steps of model runs. Each can be run twice without harm."""
+"""Background steps of model runs and of judge models. Each can be run twice without harm."""
 
 from __future__ import annotations
 
+import time
+
 from django.db import transaction
-from django.db.models import Q
 from django.utils import timezone
 
-from eqstudio.jobs import io_task
-from evaluation.models import Respondent, Sitting
+from eqstudio.jobs import gpu_task, io_task
+from evaluation.models import ReplyJudge
+from evaluation.selectors import queue_of, sittings_due
 from evaluation.services import sitting_advance
+from evaluation.services.judging import judge_advance
+from evaluation.services.runs import STEP_SECONDS, Step
+from evaluation.services.runs_engine import Pace
+from evaluation.services.runs_queue import items_reclaim
 
 SWEEP_AT_MOST = 200
+WAIT_S = 20.0
+"""A pause no longer than this is waited for; after a longer one the sweep takes the sitting up again."""
+GPU_SECONDS = 5 * 3600.0
 
 
 @io_task
 def sitting_step(sitting_id: int) -> None:
-    """Answer the next questions of a sitting; more of them are the next step."""
-    step = sitting_advance(sitting_id=sitting_id)
-    if step.state == "more":
-        transaction.on_commit(lambda: sitting_step.delay(sitting_id))
+    """Answer questions of a sitting whose model is asked over the network; more of them are the next step."""
+    _work(sitting_id, STEP_SECONDS)
+
+
+@gpu_task
+def sitting_compute(sitting_id: int) -> None:
+    """Answer the questions of a sitting whose model runs here: it is loaded once and stays for the next sitting."""
+    _work(sitting_id, GPU_SECONDS)
 
 
 @io_task
 def sittings_sweep() -> None:
-    """Enqueue every model sitting whose next step is due and that nobody works on."""
+    """Enqueue every model sitting that is due; what dead processes held of it comes free first."""
     now = timezone.now()
-    due = Sitting.objects.filter(
-        Q(lease_until=None) | Q(lease_until__lte=now),
-        state=Sitting.State.OPEN,
-        error="",
-        respondent__kind__in=[Respondent.Kind.MODEL, Respondent.Kind.RULE],
-        respondent__run_spec__isnull=False,
-    )
-    for pk in list(due.order_by("pk").values_list("pk", flat=True)[:SWEEP_AT_MOST]):
-        sitting_step.delay(pk)
+    for sitting in sittings_due(now=now)[:SWEEP_AT_MOST]:
+        items_reclaim(sitting=sitting, now=now)
+        sitting_enqueue(sitting.pk)
+
+
+def sitting_enqueue(sitting_id: int) -> None:
+    """Hand the next step of a sitting to the workers that can take it."""
+    task = sitting_compute if queue_of(sitting_id=sitting_id) == "gpu" else sitting_step
+    task.delay(sitting_id)
+
+
+def _work(sitting_id: int, seconds: float) -> None:
+    pace, until = Pace(), time.monotonic() + seconds
+    while True:
+        left = until - time.monotonic()
+        step = sitting_advance(sitting_id=sitting_id, seconds=max(0.0, left), pace=pace)
+        if step.state == "more":
+            transaction.on_commit(lambda: sitting_enqueue(sitting_id))
+            return
+        pause = _pause(step)
+        if pause is None or pause > min(WAIT_S, left):
+            return
+        time.sleep(pause)
+
+
+def _pause(step: Step) -> float | None:
+    """Seconds until the step may be tried again; None when there is nothing to wait for."""
+    if step.state != "wait" or step.due is None:
+        return None
+    return max(0.05, (step.due - timezone.now()).total_seconds())
+
+
+@io_task
+def replies_step(judge_id: int, *, again: bool = False) -> None:
+    """Let a judge model grade the next replies; more of them are the next step. ``again`` repeats what failed before."""
+    step = judge_advance(judge=ReplyJudge.objects.select_related("study__split").get(pk=judge_id), again=again)
+    if step.more:
+        transaction.on_commit(lambda: replies_step.delay(judge_id))

@@ -24,6 +24,7 @@ from django.db import IntegrityError, transaction
 
 from eqstudio.blobs import blob_put, blob_read, blob_size
 from eqstudio.errors import InvalidInput
+from eqstudio.prepared import Prepared, row_insert
 from generation.domain.acoustics import FLOOR_DB, Measures, measure
 from generation.domain.tags import has_comments, without_tags
 from generation.models import Clip, Rendition
@@ -95,6 +96,9 @@ class Incoming(NamedTuple):
     copy: Rendition | None = None
 
 
+_BY_BYTES = Prepared[Clip](lambda sha256: Clip.objects.filter(sha256=sha256).order_by())
+
+
 def clip_ingest(*, data: bytes, name: str = "") -> Clip:
     """Take in one audio file and return its Clip; the same bytes give the same Clip.
 
@@ -114,7 +118,7 @@ def clip_take(*, data: bytes, name: str = "") -> Taken:
 def clip_prepare(*, data: bytes, name: str = "") -> Incoming:
     """The first half of ``clip_ingest``, which takes its time: decode, measure and store the bytes, write no row."""
     sha256 = hashlib.sha256(data).hexdigest()
-    known = Clip.objects.filter(sha256=sha256).first()
+    known = _BY_BYTES.first(sha256=sha256)
     if known is not None:
         return Incoming(known)
     decoded = audio_decode(data=data, name=name)
@@ -150,10 +154,10 @@ def clip_keep(incoming: Incoming) -> Clip:
         return incoming.clip
     try:
         with transaction.atomic():
-            incoming.clip.save(force_insert=True)
+            row_insert(incoming.clip)
             if incoming.copy is not None:
                 incoming.copy.clip = incoming.clip
-                incoming.copy.save(force_insert=True)
+                row_insert(incoming.copy)
     except IntegrityError:  # somebody else brought in the same bytes in the meantime
         return Clip.objects.get(sha256=incoming.clip.sha256)
     return incoming.clip

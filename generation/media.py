@@ -17,6 +17,7 @@ from eqstudio.errors import NotFound, StudioError
 from generation.models import Clip, Rendition
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from datetime import datetime
 
 _SEPARATOR = "|"
@@ -113,12 +114,12 @@ SERVED_FIRST = (Rendition.Kind.MATCHED, Rendition.Kind.PLAYABLE)
 """Which copy of a clip goes before the clip itself."""
 
 
-def clip_served(*, clip: Clip, original: bool = False) -> Served:
-    """What is played for ``clip``: the first copy it has of ``SERVED_FIRST``, else the bytes it came with. One query.
+def clip_served(*, clip: Clip, original: bool = False, renditions: Iterable[Rendition] | None = None) -> Served:
+    """What is played for ``clip``: the first copy it has of ``SERVED_FIRST``, else the bytes it came with.
 
-    ``original`` leaves out the copy whose level was changed.
+    ``original`` leaves out the copy whose level was changed. One query, unless ``renditions`` brings its copies along.
     """
-    copies = {copy.kind: copy for copy in clip.renditions.all()}
+    copies = {copy.kind: copy for copy in (clip.renditions.all() if renditions is None else renditions)}
     wanted = [kind for kind in SERVED_FIRST if not (original and kind == Rendition.Kind.MATCHED)]
     found = next((copies[kind] for kind in wanted if kind in copies), clip)
     return Served(clip=clip, sha256=found.sha256, media_type=found.media_type, size=found.size)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import io
 import json
+import socket
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -93,6 +94,13 @@ class ChatServer:
         return f"http://127.0.0.1:{self._server.server_port}"
 
 
+def free_port() -> int:
+    """A port of this machine that nobody listens on."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
+
+
 def completion(text: str | None, **more: Any) -> dict[str, Any]:
     """A chat completion as servers send it; ``more`` goes into its message."""
     message = {"role": "assistant", "content": text, "refusal": None, **more}
@@ -129,7 +137,7 @@ class VllmFake:
         return self._chat(asked)
 
     def _chat(self, asked: Asked) -> Answer:
-        self.heard = []
+        heard: list[float] = []  # questions come side by side
         for part in asked.parts:
             if part["type"] == "text":
                 continue
@@ -142,8 +150,9 @@ class VllmFake:
                     500, "InternalServerError", "Cannot load local files without `--allowed-local-media-path`."
                 )
             with soundfile.SoundFile(io.BytesIO(data)) as sound:
-                self.heard.append(sound.frames / sound.samplerate)
-        if len(self.heard) > self.clips_max:
+                heard.append(sound.frames / sound.samplerate)
+        self.heard = heard
+        if len(heard) > self.clips_max:
             return _error(400, "BadRequestError", f"At most {self.clips_max} audio(s) may be provided in one prompt.")
         return 200, completion(self.text, reasoning=None, tool_calls=[])
 

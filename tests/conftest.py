@@ -33,8 +33,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.e2e)
         if item.get_closest_marker("soak") and "soak" not in (config.option.markexpr or ""):
             item.add_marker(pytest.mark.skip(reason="a long fault test: `make soak` runs it"))
-        if item.get_closest_marker("models") and "models" not in (config.option.markexpr or ""):
-            item.add_marker(pytest.mark.skip(reason="needs torch and transformers: `make models` runs it"))
+        for name in ("models", "vllm"):
+            if item.get_closest_marker(name) and name not in (config.option.markexpr or ""):
+                item.add_marker(pytest.mark.skip(reason=f"has an environment of its own: `make {name}` runs it"))
     if config.getoption("only_database"):
         mine = [item for item in items if _uses_database(item)]
         config.hook.pytest_deselected(items=[item for item in items if not _uses_database(item)])

@@ -21,7 +21,7 @@ from annotation.services.items import item_close, item_reopen
 from annotation.services.participations import judgement_checked, participation_get
 from eqstudio.errors import Conflict, InvalidInput
 from eqstudio.events import event_record
-from eqstudio.prepared import Prepared, PreparedUpdate, row_insert, rows_insert
+from eqstudio.prepared import Prepared, PreparedUpdate, row_insert, rows_insert_few
 
 State = Assignment.State
 KEY_LENGTH = 64
@@ -200,7 +200,7 @@ def _insert(
             active_ms=answer.active_ms,
         )
     )
-    rows_insert(
+    rows_insert_few(
         [Grade(judgement=judgement, variant_id=variant, value=value) for variant, value in answer.grades.items()]
     )
     return judgement

@@ -34,7 +34,7 @@ def _kept(fill: Callable[P, dict[str, Any]]) -> Callable[P, SafeString]:
     @wraps(fill)
     def of(*args: P.args, **kwargs: P.kwargs) -> SafeString:
         one = render if settings.DEBUG else held  # a template that is being worked on is read anew
-        return one(get_language(), *args, **kwargs)
+        return one(get_language(), *args, **kwargs)  # type: ignore[arg-type]
 
     return of
 
@@ -69,7 +69,7 @@ def judge_questions(questions: Questions) -> dict[str, Any]:
 
 
 @_kept
-def judge_panels(alias: str, revising: bool) -> dict[str, Any]:  # noqa: FBT001 -- part of the key
+def judge_panels(alias: str, *, revising: bool) -> dict[str, Any]:
     """Reasons, the comment, and where a skipped item goes."""
     reasons = benchmark_get(alias).review_form.reasons
     return {"reasons": [(reason.code, ui_text(reason.label)) for reason in reasons], "revising": revising}
@@ -82,6 +82,6 @@ def judge_problems() -> dict[str, Any]:
 
 
 @_kept
-def judge_bar(comment_mode: str, comment_key: str, revising: bool) -> dict[str, Any]:  # noqa: FBT001 -- part of the key
+def judge_bar(comment_mode: str, comment_key: str, *, revising: bool) -> dict[str, Any]:
     """Keep, reject, comment, skip and submit."""
     return {"comment_mode": comment_mode, "comment_key": comment_key, "revising": revising}

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 from django.core.paginator import Paginator
-from django.db.models import Count
+from django.db.models import Count, Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
@@ -39,16 +41,18 @@ from generation.words import category_label
 
 PER_PAGE = 50
 FREEZES_SHOWN = 5
+FAILURES_SHOWN = timedelta(days=1)
 
 
 @require_safe
 @curating
 def splits(request: HttpRequest) -> HttpResponse:
-    """All frozen splits, newest version first, and above them what is being frozen or could not be."""
+    """All frozen splits, newest version first, and above them what is being frozen or could not be today."""
     found = Split.objects.select_related("round", "corpus").defer("manifest")
     page = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
-    freezes = Freeze.objects.exclude(state__in=[Freeze.State.DONE, Freeze.State.STOPPED])[:FREEZES_SHOWN]
-    return render(request, "annotation/splits.html", {"page_obj": page, "freezes": freezes})
+    lately = Q(state=Freeze.State.FAILED, created__gte=timezone.now() - FAILURES_SHOWN)
+    freezes = Freeze.objects.filter(Q(state__in=[Freeze.State.WAITING, Freeze.State.RUNNING]) | lately)
+    return render(request, "annotation/splits.html", {"page_obj": page, "freezes": freezes[:FREEZES_SHOWN]})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -343,6 +343,14 @@ class Benchmark(ABC):
         """Read an answer. Never guesses: what cannot be read is UNPARSED, what declines is REFUSED."""
         return answer_parse(trial, raw)
 
+    def cue(self, _item: ItemView, _trial: Trial) -> str:
+        """What an open reply should have taken up besides the words; empty where the benchmark asks for no replies."""
+        return ""
+
+    def reference(self, _item: ItemView, _trial: Trial) -> str:
+        """A good reply to the question, as it was written; empty where there is none."""
+        return ""
+
     @abstractmethod
     def score(self, item: ItemView, trial: Trial, parsed: Parsed) -> Score:
         """Hold an answer against the key. The only reader of labels, intended grades and MCQ answers."""

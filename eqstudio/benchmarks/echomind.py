@@ -272,8 +272,7 @@ class EchoMind(Benchmark):
         return None
 
     def score(self, item: ItemView, trial: Trial, parsed: Parsed) -> Score:
-        heard = next(segment.variant for segment in reversed(trial.context) if segment.variant)
-        variant = next(v for turn in item.turns for v in turn.variants if v.uid == heard)
+        variant = _heard(item, trial)
         answered = parsed.outcome is Outcome.ANSWERED
         if trial.kind is TrialKind.TRANSCRIBE:
             return (
@@ -287,6 +286,25 @@ class EchoMind(Benchmark):
         question = next(q for q in item.extras["questions"] if KEY + q["key"] == trial.key)
         chosen = next((option.text for option in trial.options if option.letter == parsed.value), None)
         return Score(correct=chosen is not None and chosen == question["answers"].get(variant.label), gold=chance)
+
+    def cue(self, item: ItemView, trial: Trial) -> str:
+        """What is to be heard besides the words in the recording of ``trial``, for who judges a reply that is in."""
+        entry = ATTRIBUTES[item.category]
+        about = {
+            "target": entry["about"],
+            "alternative": ATTRIBUTES[entry["alternative"]]["about"],
+            "neutral": TEXTS["coarse"]["plain"],
+        }
+        return str(about.get(_heard(item, trial).label, TEXTS["coarse"]["plain"])[item.language])
+
+    def reference(self, item: ItemView, trial: Trial) -> str:
+        """The reply that was written for the recording of ``trial``; empty where there is none. For a reply that is in."""
+        return str(item.extras.get("replies", {}).get(_heard(item, trial).label, ""))
+
+
+def _heard(item: ItemView, trial: Trial) -> VariantView:
+    heard = next(segment.variant for segment in reversed(trial.context) if segment.variant)
+    return next(v for turn in item.turns for v in turn.variants if v.uid == heard)
 
 
 def _stimulus(item: ItemView) -> VariantView | None:

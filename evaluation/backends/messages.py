@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 REASON = {"en": '"reason": "<one sentence>"', "zh": '"reason": "<一句话>"'}
 ANSWER = {
     TrialKind.CHOICE: {"en": '"answer": "<letter of the option>"', "zh": '"answer": "<选项字母>"'},
-    TrialKind.GRADE: {"en": '"answer": <a whole number from 1 to 4>', "zh": '"answer": <1 到 4 的整数>'},
+    TrialKind.GRADE: {"en": '"answer": <a whole number from LOW to HIGH>', "zh": '"answer": <LOW 到 HIGH 的整数>'},
     TrialKind.REPLY: {"en": '"answer": "<your text>"', "zh": '"answer": "<你的文字>"'},
 }
 FORM = {
@@ -91,7 +91,8 @@ def joined(message: Message, language: str) -> Message:
 def contract(trial: Trial) -> str:
     """The form of the answer. Whether the reason stands before the answer is part of the question as stored."""
     kind = {TrialKind.MCQ: TrialKind.CHOICE, TrialKind.TRANSCRIBE: TrialKind.REPLY}.get(trial.kind, trial.kind)
-    fields = [ANSWER[kind][trial.language]]
+    low, high = trial.scale or (1, 4)
+    fields = [ANSWER[kind][trial.language].replace("LOW", str(low)).replace("HIGH", str(high))]
     if kind is not TrialKind.REPLY:
         fields.insert(0 if trial.order == "rationale_first" else 1, REASON[trial.language])
     return FORM[trial.language].format(fields=", ".join(fields))

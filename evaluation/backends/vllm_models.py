@@ -48,6 +48,7 @@ class Loaded:
     engine: Any
     sampling: Any
     dead: type[Exception]
+    declined: tuple[type[Exception], ...]
 
 
 class VllmBackend(LocalBackend):
@@ -66,7 +67,7 @@ class VllmBackend(LocalBackend):
         return self.family.one_clip
 
     def open(self) -> Loaded:
-        from vllm import LLM, SamplingParams  # noqa: PLC0415 -- slow import
+        from vllm import LLM, SamplingParams, exceptions  # noqa: PLC0415 -- slow import
         from vllm.v1.engine.exceptions import EngineDeadError  # noqa: PLC0415 -- slow import
 
         told: dict[str, Any] = {"limit_mm_per_prompt": {"audio": 1 if self.one_clip() else CLIPS_MAX}, "seed": 0}
@@ -75,7 +76,9 @@ class VllmBackend(LocalBackend):
             told["revision"] = self.config.revision
         if self.config.dtype:
             told["dtype"] = self.config.dtype
-        return Loaded(LLM(model=self.config.model, **{**told, **self.config.extra}), SamplingParams, EngineDeadError)
+        own = getattr(exceptions, "VLLMError", ValueError)  # before 0.30 it raised Python's own
+        engine = LLM(model=self.config.model, **{**told, **self.config.extra})
+        return Loaded(engine, SamplingParams, EngineDeadError, (own, ValueError, RuntimeError))
 
     def generate(self, model: Loaded, messages: Sequence[Message]) -> list[Said]:
         sampling = model.sampling(
@@ -94,7 +97,7 @@ class VllmBackend(LocalBackend):
             raise ProviderError(
                 f"vLLM's engine died ({error}). The worker must be started again.", cause="client", decision=GiveUp()
             ) from error
-        except (ValueError, RuntimeError) as error:
+        except model.declined as error:
             raise TooMuch(f"vLLM did not take the question: {str(error)[:300]}") from error
         return [
             Said(

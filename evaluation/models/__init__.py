@@ -15,6 +15,7 @@ from evaluation.models.people import (
     SpecialItem,
 )
 from evaluation.models.respondents import Respondent, RunSpec, Sitting
+from evaluation.models.runs import RunCall, RunItem, RunPlan, RunWorker, TrialRetake
 from evaluation.models.studies import FrozenNorm, ProtocolVersion, Study, StudyItem
 from evaluation.models.tags import ErrorTag
 
@@ -44,11 +45,16 @@ __all__ = [
     "ReplyJudgement",
     "Respondent",
     "Response",
+    "RunCall",
+    "RunItem",
+    "RunPlan",
     "RunSpec",
+    "RunWorker",
     "ScoreRecord",
     "Sitting",
     "SpecialItem",
     "Study",
     "StudyItem",
     "TrialRecord",
+    "TrialRetake",
 ]

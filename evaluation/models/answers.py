@@ -9,6 +9,7 @@ from django.db import models
 from eqstudio.benchmarks.base import Outcome
 from eqstudio.ids import uid
 from eqstudio.models import AppendOnly
+from eqstudio.packed import PackedJSONField
 from evaluation.models.parts import Part
 from evaluation.models.respondents import Sitting
 from generation.models import Dialogue
@@ -22,14 +23,17 @@ class TrialRecord(AppendOnly):
     dialogue = models.ForeignKey(Dialogue, on_delete=models.PROTECT, related_name="trials")
     key = models.CharField(max_length=60)
     part = models.CharField(max_length=10, choices=Part.choices, blank=True, help_text="only items are data")
-    shown = models.JSONField()
+    take = models.PositiveSmallIntegerField(default=0, help_text="counts up when a failed question is asked anew")
+    shown = PackedJSONField()
     created = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         verbose_name = "trial"
         ordering: ClassVar = ["pk"]
         constraints: ClassVar = [
-            models.UniqueConstraint(fields=["sitting", "dialogue", "part", "key"], name="trial_once_per_sitting")
+            models.UniqueConstraint(
+                fields=["sitting", "dialogue", "part", "key", "take"], name="trial_once_per_sitting"
+            )
         ]
 
     def __str__(self) -> str:

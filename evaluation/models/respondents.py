@@ -77,9 +77,11 @@ class Sitting(models.Model):
     state = models.CharField(max_length=10, choices=State.choices, default=State.OPEN)
     order_seed = models.BigIntegerField()
     limit = models.PositiveIntegerField(null=True, blank=True, help_text="ask only the first items of the order")
-    lease_until = models.DateTimeField(null=True, blank=True, help_text="nobody else takes a step before this")
-    lease_holder = models.CharField(max_length=80, blank=True, help_text="host and process that took the lease")
-    attempts = models.PositiveSmallIntegerField(default=0, help_text="failed tries at the pending trial")
+    not_before = models.DateTimeField(null=True, blank=True, help_text="when the next step of a model's run is due")
+    pauses = models.PositiveSmallIntegerField(
+        default=0, help_text="how often in a row the provider asked for a pause, with no answer in between"
+    )
+    queued = models.PositiveIntegerField(default=0, help_text="how many items of the order were put in the queue")
     error = models.TextField(blank=True, help_text="why the run stopped; empty while it may go on")
     key_access = models.BooleanField(
         default=False, help_text="who sat could read the key; kept out of the human baseline unless asked for"
@@ -93,7 +95,7 @@ class Sitting(models.Model):
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["respondent", "run", "pilot"], name="sitting_run_once")
         ]
-        indexes: ClassVar = [models.Index(fields=["state", "lease_until"], name="sitting_due")]
+        indexes: ClassVar = [models.Index(fields=["state", "not_before"], name="sitting_due")]
 
     def __str__(self) -> str:
         return self.uid

@@ -9,7 +9,7 @@ from evaluation.selectors.access import (
     trial_for,
 )
 from evaluation.selectors.effort import efforts_of
-from evaluation.selectors.exclusions import excluded_of, findings_of, sittings_told, unblinded
+from evaluation.selectors.exclusions import excluded_of, findings_of, left_out, sittings_told, unblinded
 from evaluation.selectors.facts import ItemFacts, item_facts
 from evaluation.selectors.items import answers_to, tags_counted, tags_on
 from evaluation.selectors.lists import (
@@ -32,6 +32,14 @@ from evaluation.selectors.progress import (
     sittings_progress,
 )
 from evaluation.selectors.protocols import answers_counted, protocol_latest, protocol_of
+from evaluation.selectors.runs import (
+    Pulse,
+    failed_calls_by_cause,
+    queue_of,
+    run_pulse,
+    sittings_due,
+    workers_of,
+)
 from evaluation.selectors.sampled import (
     Sample,
     item_set_of,
@@ -48,6 +56,7 @@ __all__ = [
     "IMPORTED",
     "ItemFacts",
     "Progress",
+    "Pulse",
     "Sample",
     "answers_counted",
     "answers_listed",
@@ -57,6 +66,7 @@ __all__ = [
     "dialogue_order",
     "efforts_of",
     "excluded_of",
+    "failed_calls_by_cause",
     "failures_by_cause",
     "findings_of",
     "hears_everywhere",
@@ -66,19 +76,23 @@ __all__ = [
     "item_set_of",
     "items_counted",
     "items_of",
+    "left_out",
     "marks_of",
     "order_of",
     "outcome_counts",
     "planned_of",
     "protocol_latest",
     "protocol_of",
+    "queue_of",
     "run_for",
+    "run_pulse",
     "runs_listed",
     "sample_of",
     "sample_stored",
     "sample_told",
     "sitting_for",
     "sitting_progress",
+    "sittings_due",
     "sittings_progress",
     "sittings_told",
     "studies_in_pilot",
@@ -94,4 +108,5 @@ __all__ = [
     "weights_of",
     "with_sittings",
     "withdrawn_answers",
+    "workers_of",
 ]

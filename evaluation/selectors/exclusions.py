@@ -136,3 +136,16 @@ def _given(answer: Response, sounds: Mapping[str, float], share: float) -> Given
         seconds=None if answer.failure else (answer.created - answer.trial.created).total_seconds(),
         sound=share * sum(sounds.get(uid, 0.0) for uid in clips),
     )
+
+
+def left_out(study: Study) -> dict[str, int]:
+    """How many people are in no figure, by why: sat a pilot only, withdrew, or are left out by a declared rule. Counts alone."""
+    people = Respondent.objects.filter(
+        study=study, kind=Respondent.Kind.PERSON, sittings__trials__responses__isnull=False
+    )
+    counting = people.filter(sittings__pilot=False).distinct().count()
+    return {
+        "pilot": people.distinct().count() - counting,
+        "withdrawn": people.filter(participant__withdrawn_at__isnull=False).distinct().count(),
+        "rules": len(excluded_of(study)),
+    }

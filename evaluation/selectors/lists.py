@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Max, Q, QuerySet
 
 from eqstudio.access import can_curate
 from eqstudio.models import User
@@ -55,27 +55,32 @@ def runs_listed() -> QuerySet[Sitting]:
     return (
         Sitting.objects.exclude(respondent__kind=Respondent.Kind.PERSON)
         .select_related("respondent__study__split", "respondent__run_spec")
-        .annotate(failures=Count("trials__responses", filter=~Q(trials__responses__failure="")))
+        .annotate(
+            failures=Count("trials__responses", filter=~Q(trials__responses__failure="") & Q(trials__retake=None))
+        )
         .order_by("-started", "-pk")
     )
 
 
 def failures_by_cause(*, sitting: Sitting) -> list[dict[str, object]]:
-    """Answers that are none, by outcome and cause, most frequent first."""
+    """Answers that are none, by outcome and cause, most frequent first; with what one of them says."""
     found = (
-        Response.objects.filter(trial__sitting=sitting)
+        Response.objects.filter(trial__sitting=sitting, trial__retake=None)
         .exclude(failure="")
         .order_by()
         .values("failure", "paradata__cause")
-        .annotate(n=Count("pk"))
+        .annotate(n=Count("pk"), example=Max("error"))
         .order_by("-n")
     )
-    return [{"failure": row["failure"], "cause": row["paradata__cause"] or "", "n": row["n"]} for row in found]
+    return [
+        {"failure": row["failure"], "cause": row["paradata__cause"] or "", "n": row["n"], "example": row["example"]}
+        for row in found
+    ]
 
 
 def answers_listed(*, sitting: Sitting, outcome: str = "") -> QuerySet[Response]:
     """The raw answers of a sitting with what was read from them, in the order given."""
-    found = Response.objects.filter(trial__sitting=sitting)
+    found = Response.objects.filter(trial__sitting=sitting, trial__retake=None)
     if outcome:
         found = found.filter(scores__outcome=outcome).distinct()
     return found.select_related("trial__dialogue").prefetch_related("scores").order_by("pk")

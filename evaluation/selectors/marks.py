@@ -11,7 +11,7 @@ from django.db.models.functions import Substr
 
 from eqstudio.benchmarks.base import Score
 from evaluation.domain.metrics import Mark
-from evaluation.models import ImportedAnswer, Part, ScoreRecord, Sitting, Study, TrialRecord
+from evaluation.models import ImportedAnswer, Part, RunItem, ScoreRecord, Sitting, Study, TrialRecord
 from evaluation.models.imports import RUNS
 from evaluation.selectors.exclusions import excluded_of
 
@@ -50,14 +50,14 @@ def counted(prefix: str = "") -> Q:
 
 def counting(study: Study, prefix: str = "trial__", *, without: Collection[int] | None = None) -> Q:
     """What makes an answer of ``study`` count: of a sitting that counts, about an item of the study itself (not practice, an
-    attention item or a repetition), of nobody whom a declared rule leaves out, and of no file that was taken out again.
+    attention item or a repetition), not asked anew since, of nobody whom a declared rule leaves out, and of no file that was taken out again.
     ``prefix`` leads to the question.
 
     ``without`` names the respondents to leave out in place of those of the rules: an empty one leaves out nobody.
     """
     out = excluded_of(study) if without is None else without
     found = counted(f"{prefix}sitting__") & Q(
-        **{f"{prefix}part": Part.ITEM, f"{prefix}sitting__respondent__study": study}
+        **{f"{prefix}part": Part.ITEM, f"{prefix}retake": None, f"{prefix}sitting__respondent__study": study}
     )
     if out:
         found &= ~Q(**{f"{prefix}sitting__respondent__in": list(out)})
@@ -95,12 +95,18 @@ def marks_of(
 
 
 def in_the_middle(study: Study) -> set[tuple[int, int]]:
+    """Sitting and dialogue of every item that is still being asked: those in a run's queue, and a person's latest."""
     latest = (
-        TrialRecord.objects.filter(sitting__respondent__study=study, sitting__state=Sitting.State.OPEN)
+        TrialRecord.objects.filter(
+            sitting__respondent__study=study, sitting__state=Sitting.State.OPEN, sitting__queued=0
+        )
         .order_by()
         .values("sitting")
         .annotate(last=Max("pk"))
         .values_list("last", flat=True)
     )
-    found = TrialRecord.objects.filter(pk__in=list(latest), part=Part.ITEM)
-    return set(found.values_list("sitting_id", "dialogue_id"))
+    found = set(
+        TrialRecord.objects.filter(pk__in=list(latest), part=Part.ITEM).values_list("sitting_id", "dialogue_id")
+    )
+    queued = RunItem.objects.filter(sitting__respondent__study=study).order_by()
+    return found | set(queued.values_list("sitting_id", "dialogue_id"))

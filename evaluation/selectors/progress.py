@@ -8,7 +8,7 @@ from random import Random
 
 from django.db.models import Count, Max, Min, Q
 
-from evaluation.models import Part, PlanEntry, Respondent, Response, Sitting
+from evaluation.models import Part, PlanEntry, Respondent, Response, RunItem, Sitting
 from evaluation.selectors.sampled import items_counted, items_of
 
 
@@ -37,14 +37,14 @@ def sitting_progress(*, sitting: Sitting) -> Progress:
 
 
 def sittings_progress(*, sittings: Iterable[Sitting]) -> Mapping[int, Progress]:
-    """The progress of many sittings of any studies in three queries (more for a pilot of a sample that is not drawn yet).
+    """The progress of many sittings of any studies in four queries (more for a pilot of a sample that is not drawn yet).
 
     A person's total is what was planned for them, attention items and repetitions among it; practice is not counted.
     """
     rows = list(sittings)
     counted = {
         row["trial__sitting"]: row
-        for row in Response.objects.filter(trial__sitting__in=[sitting.pk for sitting in rows])
+        for row in Response.objects.filter(trial__sitting__in=[sitting.pk for sitting in rows], trial__retake=None)
         .exclude(trial__part=Part.PRACTICE)
         .order_by()
         .values("trial__sitting")
@@ -59,8 +59,17 @@ def sittings_progress(*, sittings: Iterable[Sitting]) -> Mapping[int, Progress]:
     }
     planned = _planned(rows)
     totals = items_counted({sitting.respondent.study for sitting in rows})
+    queued = RunItem.objects.filter(sitting__in=[sitting.pk for sitting in rows]).order_by().values_list("sitting")
+    waiting = dict(queued.annotate(n=Count("pk")))
     return {
-        sitting.pk: _progress(sitting, counted.get(sitting.pk), planned.get(sitting.pk), totals) for sitting in rows
+        sitting.pk: _progress(
+            sitting,
+            counted.get(sitting.pk),
+            planned.get(sitting.pk)
+            or (len(dialogue_order(sitting=sitting)) if sitting.pilot else totals[sitting.respondent.study_id]),
+            waiting.get(sitting.pk, 0),
+        )
+        for sitting in rows
     }
 
 
@@ -76,10 +85,7 @@ def _planned(sittings: Iterable[Sitting]) -> dict[int, int]:
     return dict(entries.values_list("sitting").annotate(n=Count("pk")))
 
 
-def _progress(
-    sitting: Sitting, counts: Mapping[str, object] | None, planned: int | None, totals: Mapping[int, int]
-) -> Progress:
-    total = planned or (len(dialogue_order(sitting=sitting)) if sitting.pilot else totals[sitting.respondent.study_id])
+def _progress(sitting: Sitting, counts: Mapping[str, object] | None, total: int, waiting: int) -> Progress:
     total = total if sitting.limit is None else min(sitting.limit, total)
     if counts is None:
         return Progress(done=0, total=total)
@@ -87,8 +93,9 @@ def _progress(
     begun = sum(int(counts[name]) for name in ("items", "attention", "repeats"))  # type: ignore[call-overload]
     answers = int(counts["answers"])  # type: ignore[call-overload]
     minutes = (counts["last"] - counts["first"]).total_seconds() / 60  # type: ignore[operator]
+    through = sitting.queued - waiting if sitting.queued else begun - 1
     return Progress(
-        done=begun if finished else max(0, begun - 1),
+        done=begun if finished else max(0, through),
         total=total,
         answers=answers,
         rate=(answers - 1) / minutes if minutes > 0 else None,
@@ -97,9 +104,14 @@ def _progress(
 
 def outcome_counts(*, sitting: Sitting) -> dict[str, int]:
     """How many answers of this sitting came to which outcome, by their latest score."""
-    found = Response.objects.filter(trial__sitting=sitting).order_by().values("failure").annotate(n=Count("pk"))
+    found = (
+        Response.objects.filter(trial__sitting=sitting, trial__retake=None)
+        .order_by()
+        .values("failure")
+        .annotate(n=Count("pk"))
+    )
     failures = {row["failure"]: row["n"] for row in found if row["failure"]}
-    parsed = Response.objects.filter(trial__sitting=sitting, failure="").aggregate(
+    parsed = Response.objects.filter(trial__sitting=sitting, trial__retake=None, failure="").aggregate(
         all=Count("pk", distinct=True),
         answered=Count("pk", filter=Q(scores__outcome="answered"), distinct=True),
     )

@@ -17,7 +17,7 @@ from evaluation.domain.baselines import ceiling
 from evaluation.domain.norms import NoNorm, Norm
 from evaluation.domain.resampling import Resampling
 from evaluation.models import Study
-from evaluation.selectors import ItemFacts, item_facts, item_set_of, sample_told, weights_of
+from evaluation.selectors import ItemFacts, item_facts, item_set_of, left_out, sample_told, weights_of
 from evaluation.services.comparison_pairs import EXPLORED, explorations_build, pairs_build
 from evaluation.services.comparison_rows import (
     MAJORITY,
@@ -33,6 +33,7 @@ from evaluation.services.comparison_rows import (
 from evaluation.services.norming import COHORT, norm_of, seq_add
 from evaluation.services.parts import parts_build
 from evaluation.services.readings import readings_build
+from evaluation.services.reply_results import replies_build
 from evaluation.services.weighting import weighted_build
 
 HALF = 0.5
@@ -108,6 +109,7 @@ def comparison_build(
         "with_key": asked.with_key,
         "respondents": table,
         "pairs": pairs_build(board, metrics),
+        "left_out": left_out(study),
         "weighted": weighted_build(board, weights_of(study), headline_of(benchmark)),
         "parts": parts_build(board, benchmark, {item: fact.extras for item, fact in facts.items()}),
         "ceiling": ceiling(_in_view(people, board), rng=board.rng).as_dict() if people else None,
@@ -117,6 +119,7 @@ def comparison_build(
     if by is not None:
         result |= _groups(benchmark, board, facts, by, chosen)
     result["readings"] = readings_build(study, board, benchmark.metrics)
+    result["replies"] = replies_build(study, with_key=asked.with_key)
     return result
 
 

@@ -10,8 +10,8 @@ from typing import Any
 from eqstudio.benchmarks.base import Metric, Outcome
 from eqstudio.estimates import Estimate
 from evaluation.domain.metrics import sheets_build
-from evaluation.models import Respondent, Response, ScoreRecord, Sitting, Study
-from evaluation.selectors import IMPORTED, marks_of, withdrawn_answers
+from evaluation.models import Respondent, Response, ScoreRecord, Study
+from evaluation.selectors import IMPORTED, counting, marks_of
 from evaluation.services.comparison_rows import Board, Row, estimate_of
 
 
@@ -71,8 +71,7 @@ def _counted(study: Study) -> dict[int, tuple[int, int]]:
         return {}
     rows = (
         ScoreRecord.objects.filter(response__in=brought.values("response"))
-        .exclude(response__trial__sitting__state=Sitting.State.CANCELLED)
-        .exclude(response__in=withdrawn_answers(study=study))
+        .filter(counting(study, "response__trial__"))
         .order_by("response_id", "pk")
         .values_list("response_id", "response__trial__sitting__respondent_id", "rule", "outcome", "value", "correct")
         .iterator(chunk_size=2_000)

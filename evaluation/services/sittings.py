@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from eqstudio.access import can_curate
 from eqstudio.benchmarks import benchmark_get
-from eqstudio.benchmarks.base import Answered, Trial
+from eqstudio.benchmarks.base import Answered, ItemView, Trial
 from eqstudio.errors import Conflict, InvalidInput
 from eqstudio.events import event_record
 from eqstudio.models import User
@@ -133,18 +133,24 @@ def trial_of(*, sitting: Sitting, dialogue: Dialogue, part: Part = Part.ITEM) ->
 
 
 def trial_build(
-    *, sitting: Sitting, dialogue: Dialogue, answered: list[Answered], part: Part = Part.ITEM
+    *,
+    sitting: Sitting,
+    dialogue: Dialogue,
+    answered: list[Answered],
+    part: Part = Part.ITEM,
+    item: ItemView | None = None,
 ) -> Trial | None:
     """Ask the benchmark, in the variant of the protocol and as the evaluator of a model asks it.
 
-    A second run of a model, and a repetition, shows the options in the opposite order.
+    A second run of a model, and a repetition, shows the options in the opposite order. ``item`` is the dialogue's view where
+    it was read already.
     """
     respondent = sitting.respondent
     rng = trial_rng(seed=sitting.order_seed, dialogue=dialogue.uid)
     benchmark = benchmark_get(respondent.study.benchmark)
     evaluator = evaluator_of(respondent)
     design = design_for(respondent.study, evaluator, dialogue)
-    trial = benchmark.next_trial(item_view(dialogue=dialogue), answered, rng, design)
+    trial = benchmark.next_trial(item or item_view(dialogue=dialogue), answered, rng, design)
     if trial is None:
         return None
     if part == Part.REPEAT or (respondent.kind != Respondent.Kind.PERSON and sitting.run % 2 == 1):
@@ -179,9 +185,9 @@ def sitting_finish(*, sitting: Sitting) -> None:
     """The only writer of FINISHED: one conditional UPDATE, so a cancelled sitting stays cancelled."""
     now = timezone.now()
     Sitting.objects.filter(pk=sitting.pk, state=Sitting.State.OPEN).update(
-        state=Sitting.State.FINISHED, finished_at=now, lease_until=None, lease_holder=""
+        state=Sitting.State.FINISHED, finished_at=now, not_before=None, pauses=0
     )
-    sitting.refresh_from_db(fields=["state", "finished_at", "lease_until", "lease_holder"])
+    sitting.refresh_from_db(fields=["state", "finished_at", "not_before", "pauses"])
 
 
 def sitting_cancel(*, sitting: Sitting, actor: User | None = None) -> bool:
@@ -198,9 +204,9 @@ def sitting_resume(*, sitting: Sitting, actor: User | None = None) -> bool:
     moved = (
         Sitting.objects.filter(pk=sitting.pk, state=Sitting.State.OPEN)
         .exclude(error="")
-        .update(error="", attempts=0, lease_until=None, lease_holder="")
+        .update(error="", pauses=0, not_before=None)
     )
-    sitting.refresh_from_db(fields=["error", "attempts", "lease_until", "lease_holder"])
+    sitting.refresh_from_db(fields=["error", "pauses", "not_before"])
     if moved:
         event_record(actor=actor, verb="sitting_resume", entity=sitting)
     return moved == 1

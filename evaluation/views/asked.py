@@ -16,7 +16,7 @@ from eqstudio.benchmarks import benchmark_get
 from eqstudio.benchmarks.base import Benchmark, Metric
 from eqstudio.errors import StudioError
 from evaluation.figures import View
-from evaluation.models import AnswerImportWithdrawal, ScoreRecord, Sitting, Study
+from evaluation.models import AnswerImportWithdrawal, ReplyGrade, ScoreRecord, Sitting, Study
 from evaluation.selectors import efforts_of, excluded_of, item_facts
 from evaluation.services import comparison_build, item_difficulty
 from evaluation.services.comparison_rows import PEOPLE, grades_of_row
@@ -127,8 +127,11 @@ def comparison_cached(study: Study, asked: Asked) -> dict[str, Any]:
     )
     out = sorted(excluded_of(study))
     taken_out = AnswerImportWithdrawal.objects.filter(source__study=study).count()
-    told = f"{state['last']}:{sorted(sittings.items())}:{out}:{taken_out}:{asked}"
-    digest = hashlib.sha256(told.encode()).hexdigest()
+    judged = ReplyGrade.objects.filter(judgement__response__trial__sitting__respondent__study=study).aggregate(
+        last=Max("pk")
+    )
+    state_told = f"{state['last']}:{sorted(sittings.items())}:{out}:{taken_out}:{judged['last']}:{asked}"
+    digest = hashlib.sha256(state_told.encode()).hexdigest()
     key = f"comparison:{study.uid}:{digest}"
     found: dict[str, Any] | None = cache.get(key)
     if found is None:

@@ -24,6 +24,7 @@ from evaluation.services.comparison_rows import PEOPLE
 from evaluation.services.comparisons import BY
 from evaluation.views.asked import Seen, group_label, seen, systems_of
 from evaluation.views.readings import readings_rows
+from evaluation.views.replies import shown_replies
 from evaluation.words import (
     BY_WORDS,
     FAMILIES,
@@ -81,6 +82,7 @@ def comparison(request: HttpRequest, uid: str) -> HttpResponse:
         "norm_form": NormForm(),
         "with_key": at.asked.with_key,
         "readings": readings_rows(at),
+        "judged": shown_replies(at.result["replies"]),
     }
     return render(request, "evaluation/comparison.html", context)
 

@@ -11,7 +11,7 @@ from generation.selectors.browsing import (
     wanted_read,
 )
 from generation.selectors.details import DialogueDetail, dialogue_detail
-from generation.selectors.items import item_view, item_views, variants_by_uid
+from generation.selectors.items import WholeItem, item_view, item_views, items_whole, variants_by_uid
 from generation.selectors.listing import Facets, corpora_listed, corpus_facets
 from generation.selectors.production import (
     BatchProgress,
@@ -36,6 +36,7 @@ __all__ = [
     "Neighbours",
     "Spent",
     "Wanted",
+    "WholeItem",
     "batch_for",
     "batch_progress",
     "batches_listed",
@@ -54,6 +55,7 @@ __all__ = [
     "going",
     "item_view",
     "item_views",
+    "items_whole",
     "lines_counted",
     "production_now",
     "shortcuts_found",

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
+from typing import Any
 
 from django.db.models import Count, Q, QuerySet
 
@@ -83,7 +84,7 @@ class BatchProgress:
         return bool(self.waiting) and not self.cancelled and not self.stopped
 
 
-def due(now: datetime) -> Q:
+def due(now: Any) -> Q:
     """Dialogues whose next step may be begun: nobody holds them and their batch is on."""
     free = Q(lease_until=None) | Q(lease_until__lte=now) | Q(lease_owner=QUEUED)
     return going() & free

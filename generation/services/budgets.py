@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from eqstudio.errors import Conflict, InvalidInput, StudioError
 from eqstudio.events import event_record
 from eqstudio.models import User
+from eqstudio.prepared import PreparedUpdate
 from generation.models import Batch, Dialogue
 
 
@@ -29,6 +30,18 @@ class Budget:
     calls: int | None = None
     tokens: int | None = None
     cost: Decimal | None = None
+
+
+_COUNT = PreparedUpdate(
+    lambda batch, begun, tokens: (
+        Batch.objects.filter(pk=batch),
+        {
+            "calls_done": F("calls_done") + 1,
+            "calls_begun": F("calls_begun") + begun,
+            "tokens_spent": F("tokens_spent") + tokens,
+        },
+    )
+)
 
 
 def call_reserve(*, dialogue: Dialogue | None) -> None:
@@ -55,11 +68,9 @@ def call_count(*, dialogue: Dialogue | None, tokens: int, cost: Decimal | None) 
     batch = _batch(dialogue)
     if batch is None:
         return
-    more: dict[str, int | Decimal] = {"calls_done": 1, "tokens_spent": tokens, "cost_spent": cost or Decimal(0)}
-    if not _is_limited(batch):
-        more["calls_begun"] = 1
-    added = {name: F(name) + amount for name, amount in more.items() if amount}
-    Batch.objects.filter(pk=batch.pk).update(**added)
+    _COUNT.run(batch=batch.pk, begun=int(not _is_limited(batch)), tokens=tokens)
+    if cost:
+        Batch.objects.filter(pk=batch.pk).update(cost_spent=F("cost_spent") + cost)
 
 
 def _batch(dialogue: Dialogue | None) -> Batch | None:

@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 
 from eqstudio.errors import Conflict
 from eqstudio.ids import uid
+from eqstudio.prepared import Prepared
 from generation.domain.lifecycle import IN_PRODUCTION
 from generation.models import Batch, Dialogue
 from generation.selectors.production import QUEUED, due
@@ -29,6 +30,16 @@ MAX_STOPS = 6
 """A killed worker takes along all that it works on, and is nobody's fault; one that dies at every turn of a dialogue is its."""
 
 _PRODUCTION = [state.value for state in IN_PRODUCTION]
+
+
+_DUE = Prepared[Dialogue](
+    lambda dialogue, now: (
+        Dialogue.objects.filter(due(now), pk=dialogue).select_related("brief__batch", "corpus").order_by()
+    )
+)
+_WANTED = Prepared[int](
+    lambda batch: Batch.objects.filter(pk=batch, cancelled_at=None).order_by().values_list("pk", flat=True)
+)
 
 
 def process_name(pid: int | None = None) -> str:
@@ -67,7 +78,7 @@ def lease_claim(*, dialogue_id: int, now: datetime) -> Dialogue | None:
 
     A lease that ran out in somebody's hands counts as a process that stopped, and its attempt is ours.
     """
-    seen = Dialogue.objects.filter(due(now), pk=dialogue_id).select_related("brief__batch", "corpus").first()
+    seen = _DUE.first(dialogue=dialogue_id, now=now)
     if seen is None:
         return None
     owner = f"{process_name()}:{uid()}"
@@ -107,7 +118,7 @@ def lease_extend(*, dialogue: Dialogue, until: datetime, progress: bool) -> bool
         dialogue.lease_until = until
         if progress:
             dialogue.attempts, dialogue.stops = 1, 0
-    return dialogue.brief is None or Batch.objects.filter(pk=dialogue.brief.batch_id, cancelled_at=None).exists()
+    return dialogue.brief is None or _WANTED.first(batch=dialogue.brief.batch_id) is not None
 
 
 def _as_good_as_new(dialogue: Dialogue) -> bool:

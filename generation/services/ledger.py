@@ -14,6 +14,7 @@ from django.db import IntegrityError, transaction
 
 from eqstudio.errors import ProviderError, Refused, Retry
 from eqstudio.net import redact
+from eqstudio.prepared import row_insert
 from generation.models import Dialogue, ProviderCall
 from generation.providers.base import RATE_LIMITED, UNREACHABLE, Usage
 from generation.services.budgets import call_count, call_reserve
@@ -146,23 +147,25 @@ def call_spoil(request: Request, answer: Answer, *, latency_ms: int, error: str)
 def _write(
     request: Request, *, outcome: str, usage: Usage, result: dict[str, Any], error: str = "", model: str = ""
 ) -> ProviderCall:
-    row = ProviderCall.objects.create(
-        kind=request.kind,
-        provider=request.provider,
-        model=(model or request.model)[:120],
-        request_hash=request.hash,
-        parameters=request.parameters,
-        prompt_version=request.prompt_version,
-        prompt_hash=request.prompt_hash,
-        seed=request.seed,
-        tokens_in=usage.tokens_in,
-        tokens_out=usage.tokens_out,
-        latency_ms=usage.latency_ms,
-        cost=usage.cost,
-        outcome=outcome,
-        error=error,
-        result=result,
-        dialogue=request.dialogue,
+    row = row_insert(
+        ProviderCall(
+            kind=request.kind,
+            provider=request.provider,
+            model=(model or request.model)[:120],
+            request_hash=request.hash,
+            parameters=request.parameters,
+            prompt_version=request.prompt_version,
+            prompt_hash=request.prompt_hash,
+            seed=request.seed,
+            tokens_in=usage.tokens_in,
+            tokens_out=usage.tokens_out,
+            latency_ms=usage.latency_ms,
+            cost=usage.cost,
+            outcome=outcome,
+            error=error,
+            result=result,
+            dialogue=request.dialogue,
+        )
     )
     call_count(dialogue=request.dialogue, tokens=(usage.tokens_in or 0) + (usage.tokens_out or 0), cost=usage.cost)
     return row

@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 
 from eqstudio.benchmarks.base import Delivery
 from eqstudio.errors import InvalidInput, ProviderError, Retry
+from eqstudio.prepared import PreparedUpdate
 from generation.domain.lifecycle import DialogueState
 from generation.intake import Incoming, clip_keep, clip_prepare
 from generation.models import Clip, Dialogue, ProviderCall, Variant
@@ -26,6 +27,9 @@ from generation.services.seeds import dialogue_seed
 TAKE_PITCH_ST = (0.3, 0.8)
 TAKE_RATE = (0.94, 1.06)
 """How far another take of a deterministic voice moves: to be heard, yet not another mood."""
+
+
+_GIVE = PreparedUpdate(lambda variant, clip: (Variant.objects.filter(pk=variant, clip=None), {"clip": clip}))
 
 
 def clips_synthesize(*, dialogue: Dialogue) -> Dialogue:
@@ -143,4 +147,4 @@ def _result(clip: Clip, answer: VoiceResult) -> dict[str, Any]:
 
 def _give(variant: Variant, clip: Clip) -> None:
     """A silent variant gets its clip; one that has got it meanwhile keeps it."""
-    Variant.objects.filter(pk=variant.pk, clip=None).update(clip=clip)
+    _GIVE.run(variant=variant.pk, clip=clip.pk)

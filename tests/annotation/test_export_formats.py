@@ -11,6 +11,7 @@ from django.core.management import call_command
 from django.db import connection
 from django.utils import timezone
 
+from annotation.domain.manifest import manifest_hash
 from annotation.exporters import Options, exporters
 from annotation.models import ImportedRating, Round
 from annotation.selectors import live_judgements
@@ -124,21 +125,32 @@ def test_every_format_is_checked_by_the_script_inside(tmp_path, name):
     ]
 
 
-def test_the_script_knows_the_second_format_of_manifests(tmp_path):
+def _spelled(document):
+    return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def _hashed(document):
+    return hashlib.sha256(_spelled(document)).hexdigest()
+
+
+FORMATS = {
+    1: ({"uid", "valence", "source"}, lambda items: sorted(items, key=_spelled)),
+    2: ({"uid"}, lambda items: sorted(map(_hashed, items))),
+}
+"""By format of a manifest: what of an item its hash leaves out, and how the items stand in what is hashed."""
+
+
+@pytest.mark.parametrize("version", FORMATS)
+def test_the_script_and_the_studio_know_every_format_of_manifests(tmp_path, version):
     split_export(split=split_of(items=2), format="csv", output=tmp_path / "out")
     path = tmp_path / "out" / "manifest.json"
-    manifest = json.loads(path.read_text(encoding="utf-8")) | {"format": 2}
-
-    def spelled(document):
-        return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
-
-    hashed = []
+    manifest = json.loads(path.read_text(encoding="utf-8")) | {"format": version}
+    left_out, standing = FORMATS[version]
     for item in manifest["items"]:
         item["valence"] = "négatif"
-        kept = {name: value for name, value in item.items() if name != "uid"}
-        hashed.append(hashlib.sha256(spelled(kept)).hexdigest())
+    items = [{name: value for name, value in item.items() if name not in left_out} for item in manifest["items"]]
     head = {name: manifest[name] for name in ("format", "benchmark", "benchmark_version", "recipe")}
-    manifest["manifest_hash"] = hashlib.sha256(spelled({**head, "items": sorted(hashed)})).hexdigest()
+    manifest["manifest_hash"] = _hashed({**head, "items": standing(items)})
     path.write_text(json.dumps(manifest), encoding="utf-8")
 
     told = subprocess.run(
@@ -146,6 +158,7 @@ def test_the_script_knows_the_second_format_of_manifests(tmp_path):
     )
 
     assert told.stdout == "changed: manifest.json\n"
+    assert manifest_hash(manifest) == manifest["manifest_hash"]
 
 
 @pytest.mark.parametrize("name", sorted(exporters))

@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from eqstudio.models import Event, User
-from eqstudio.prepared import Prepared, PreparedUpdate, row_insert, rows_insert
+from eqstudio.prepared import Prepared, PreparedUpdate, row_insert, rows_insert_few
 from tests.eqstudio.factories import annotator
 
 by_name = Prepared[User](lambda name: User.objects.filter(username=name).order_by())
@@ -88,9 +88,9 @@ def test_a_row_is_inserted_as_save_does():
 
 def test_rows_are_inserted_in_one_statement(django_assert_num_queries):
     with django_assert_num_queries(1):
-        rows_insert([Event(verb="did", entity="many", entity_uid=str(number)) for number in range(5)])
+        rows_insert_few([Event(verb="did", entity="many", entity_uid=str(number)) for number in range(5)])
     with django_assert_num_queries(0):
-        rows_insert([])
+        rows_insert_few([])
 
     assert list(Event.objects.filter(entity="many").order_by("pk").values_list("entity_uid", flat=True)) == list(
         "01234"

@@ -27,8 +27,11 @@ from evaluation.services import (
     study_close,
     study_run,
 )
+from evaluation.services.runs import Step
+from evaluation.services.runs_queue import items_claim, queue_fill
 from evaluation.tasks import sitting_step, sittings_sweep
 from generation.models import Variant
+from generation.services.leases import process_name
 from tests.evaluation.factories import speecheq_study
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -139,7 +142,7 @@ def test_what_made_the_answers_is_the_identity_of_the_run(scripted):
     content = RunSpec.objects.get(pk=first.run_spec_id).content
     assert set(content) == {
         "study", "benchmark", "split", "instructions_hash", "seed", "backend", "evaluator", "model", "parameters",
-        "parser_version", "git_revision", "packages",
+        "parser_version", "git_revision", "packages", "design",
     }  # fmt: skip
     assert content["split"]["manifest_hash"] == study.split.manifest_hash
 
@@ -194,7 +197,7 @@ def test_a_step_leaves_while_it_must_wait(scripted):
     clock = Clock()
     step = sitting_advance(sitting_id=sitting.pk, clock=clock)
     assert (step.state, step.due) == ("wait", clock.now + timedelta(seconds=60))
-    assert sitting_advance(sitting_id=sitting.pk, clock=clock).state == "busy"
+    assert sitting_advance(sitting_id=sitting.pk, clock=clock) == Step("wait", due=step.due)
     clock.now += timedelta(seconds=61)
     assert sitting_advance(sitting_id=sitting.pk, clock=clock).state == "done"
 
@@ -204,7 +207,9 @@ def test_a_question_that_keeps_failing_is_an_error_and_the_run_goes_on(scripted)
     study = speecheq_study(items=1)
     sittings, _clock = drive(study_run(study=study, backend="scripted", runs=1))
     assert outcome_counts(sitting=sittings[0]) == {"answered": 1, "error": 1}
-    assert failures_by_cause(sitting=sittings[0]) == [{"failure": "error", "cause": "timeout", "n": 1}]
+    assert failures_by_cause(sitting=sittings[0]) == [
+        {"failure": "error", "cause": "timeout", "n": 1, "example": "It went wrong: timeout."}
+    ]
 
 
 def test_an_unreachable_provider_stops_the_run_and_spoils_nothing(scripted):
@@ -244,27 +249,37 @@ def test_five_failures_in_a_row_stop_the_run(scripted):
     assert Response.objects.count() == 5
 
 
-def test_two_workers_do_not_share_a_sitting(scripted):
-    sitting = study_run(study=speecheq_study(items=1), backend="scripted", runs=1).sittings.get()
+def test_what_one_worker_holds_another_does_not_ask(scripted):
+    sitting = study_run(study=speecheq_study(items=2), backend="scripted", runs=1).sittings.get()
+    queue_fill(sitting=sitting)
     now = timezone.now()
-    Sitting.objects.filter(pk=sitting.pk).update(lease_until=now + timedelta(minutes=1), lease_holder="elsewhere:1")
-    assert sitting_advance(sitting_id=sitting.pk).state == "busy"
+    held = items_claim(sitting=sitting, holder="elsewhere:1:1:claim", now=now, count=1)
+    step = sitting_advance(sitting_id=sitting.pk)
+    assert (step.state, step.answered, step.due) == ("wait", 2, held[0].lease_until)
     sittings_sweep()
-    assert not Response.objects.exists()
+    assert set(Response.objects.values_list("trial__dialogue", flat=True)).isdisjoint({held[0].dialogue_id})
     later = Clock()
-    later.now += timedelta(minutes=2)
+    later.now += timedelta(minutes=4)
     assert sitting_advance(sitting_id=sitting.pk, clock=later).state == "done"
+    assert Response.objects.count() == 4
 
 
-def test_the_lease_of_a_dead_process_on_this_host_is_taken_over(scripted):
-    import socket
+def test_two_claims_at_once_never_get_the_same_dialogue(scripted):
+    sitting = study_run(study=speecheq_study(items=3), backend="scripted", runs=1).sittings.get()
+    assert (queue_fill(sitting=sitting), queue_fill(sitting=Sitting.objects.get(pk=sitting.pk))) == (3, 0)
+    now = timezone.now()
+    first = items_claim(sitting=sitting, holder="a:1:1:x", now=now, count=2)
+    second = items_claim(sitting=sitting, holder="b:1:1:y", now=now, count=2)
+    assert ([item.position for item in first], [item.position for item in second]) == ([0, 1], [2])
 
+
+def test_what_a_dead_process_of_this_host_held_is_free_at_once(scripted):
     sitting = study_run(study=speecheq_study(items=1), backend="scripted", runs=1).sittings.get()
-    gone = subprocess.run(
-        [sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, text=True, check=True
-    )
-    holder = f"{socket.gethostname()[:60]}:{gone.stdout.strip()}"
-    Sitting.objects.update(lease_until=timezone.now() + timedelta(hours=1), lease_holder=holder)
+    queue_fill(sitting=sitting)
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        items_claim(sitting=sitting, holder=f"{process_name(process.pid)}:claim", now=timezone.now(), count=1)
+        assert sitting_advance(sitting_id=sitting.pk).state == "wait"
+        process.kill()
     assert sitting_advance(sitting_id=sitting.pk).state == "done"
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import (
     GenerationConfig,
@@ -71,22 +72,29 @@ def _saved(model: Any, tokenizer: Any, folder: Path) -> Path:
     return folder
 
 
-def qwen2_audio(folder: Path) -> Path:
-    """A Qwen2-Audio of about a million parameters, whole."""
+def qwen2_audio(folder: Path, *, wide: bool = False) -> Path:
+    """A Qwen2-Audio of about a million parameters, whole; ``wide`` has heads of a size that vLLM takes."""
     torch.manual_seed(0)
     tokenizer = tokenizer_make()
     config = Qwen2AudioConfig(
         audio_config={
             "model_type": "qwen2_audio_encoder", "num_mel_bins": 128, "encoder_layers": 2, "encoder_attention_heads": 2,
-            "encoder_ffn_dim": 64, "d_model": 32, "max_source_positions": 1500,
+            "encoder_ffn_dim": 64, "d_model": 128 if wide else 32, "max_source_positions": 1500,
         },
         text_config={
-            "model_type": "qwen2", "vocab_size": len(tokenizer), "hidden_size": 64, "intermediate_size": 128,
-            "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 4096,
+            "model_type": "qwen2", "vocab_size": len(tokenizer), "hidden_size": 128 if wide else 64, "intermediate_size": 128,
+            "num_hidden_layers": 2, "num_attention_heads": 2 if wide else 4, "num_key_value_heads": 1 if wide else 2,
+            "max_position_embeddings": 8192,
         },
         audio_token_index=tokenizer.convert_tokens_to_ids("<|AUDIO|>"),
     )  # fmt: skip
-    return _saved(Qwen2AudioForConditionalGeneration(config), tokenizer, folder)
+    _saved(Qwen2AudioForConditionalGeneration(config), tokenizer, folder)
+    weights = load_file(folder / "model.safetensors")
+    named = {
+        name.replace("language_model.model.model.", "language_model.model."): part for name, part in weights.items()
+    }
+    save_file(named, folder / "model.safetensors", metadata={"format": "pt"})  # as published; 5.19 saves it otherwise
+    return folder
 
 
 def qwen2_5_omni_thinker(folder: Path) -> Path:
@@ -140,8 +148,6 @@ def emotion_model(folder: Path, labels: list[str]) -> Path:
 def dimension_model(folder: Path) -> Path:
     """As ``emotion_model``, with the regression head of audeering's weights and their order of dimensions."""
     emotion_model(folder, ["arousal", "dominance", "valence"])
-    from safetensors.torch import load_file, save_file
-
     weights = load_file(folder / "model.safetensors")
     body = {name: value for name, value in weights.items() if name.startswith("wav2vec2.")}
     torch.manual_seed(1)
