@@ -181,7 +181,7 @@ def test_the_protocols_design_is_what_everybody_is_asked(ada):
     protocol_save(study=study, content=content, actor=ada)
     respondent = study_run(study=type(study).objects.get(pk=study.pk), backend="random", runs=1)
     respondent_drive(respondent=respondent)
-    shown = list(TrialRecord.objects.values_list("shown__order", "shown__context"))
+    shown = [(record.shown["order"], record.shown["context"]) for record in TrialRecord.objects.all()]
     assert shown == [("answer_first", [])] * 4
 
 
