@@ -86,7 +86,7 @@ def _enter(request: HttpRequest, joined: Joined) -> HttpResponse:
     here = reverse("sit", args=[joined.sitting.uid])
     if is_guest(joined.user):
         if request.user != joined.user:
-            login(request, joined.user, backend="django.contrib.auth.backends.ModelBackend")
+            login(request, joined.user, backend="eqstudio.signin.PasswordBackend")
         request.session[GuestMiddleware.HOME] = here
     return redirect(here)
 
