@@ -46,10 +46,11 @@ def findings_of(study: Study, *, sats: Mapping[int, Sat] | None = None) -> dict[
 
 
 def sittings_told(*, study: Study, sittings: Iterable[Sitting] | None = None) -> dict[int, Sat]:
-    """By respondent, everything the rules look at. People only; pilots and stopped sittings are not looked at."""
+    """By respondent, everything the rules look at. People only; pilots, stopped sittings and who withdrew are not looked at."""
     chosen = Sitting.objects.filter(
         respondent__study=study, respondent__kind=Respondent.Kind.PERSON, pilot=False
     ).exclude(state=Sitting.State.CANCELLED)
+    chosen = chosen.exclude(respondent__participant__withdrawn_at__isnull=False)
     rows = list(chosen.select_related("respondent") if sittings is None else sittings)
     answers = _answers(rows)
     sounds = _sounds(answers)

@@ -91,13 +91,14 @@ def consent_record(*, participant: Participant, agreed: bool, language: str) -> 
     Event. Who does not agree is asked nothing and counts as withdrawn.
     """
     consent = protocol_of(participant.study).recruitment.consent
-    text = consent.text.get(language) or next(iter(consent.text.values()), "")
+    read = language if consent.text.get(language) else next(iter(consent.text), language)
+    text = consent.text.get(read, "")
     with transaction.atomic():
         made = Consent.objects.create(
             participant=participant,
             version=consent.version,
             text_hash=hashlib.sha256(text.encode()).hexdigest(),
-            language=language,
+            language=read,
             agreed=agreed,
         )
         event_record(

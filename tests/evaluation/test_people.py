@@ -233,6 +233,15 @@ def test_consent_is_kept_with_version_and_text(study):
     assert participant.outcome == ""
 
 
+def test_consent_names_the_language_of_the_text_that_was_read_and_not_of_the_page(study):
+    protocol(study, recruitment={"consent": {"version": "2", "text": {"en": "Do you agree?"}, "ethics": ""}})
+    join(study)
+
+    given = consent_record(participant=Participant.objects.get(), agreed=True, language="zh")
+
+    assert given.language == "en"
+
+
 def test_who_does_not_consent_is_withdrawn_and_gets_the_code_for_it(study):
     link = invitations_create(study=study, codes={"withdrawn": "GOODBYE"})[0]
     join(study, invitation=link)
@@ -320,6 +329,18 @@ def test_who_presses_the_same_slot_is_inconsistent_in_repetitions(study):
     answer_all(join(study).sitting, choose=lambda _record: "A")
 
     assert retest_build(sats=sittings_told(study=study).values()).value == 0.0
+
+
+def test_who_withdrew_is_in_no_figure_about_repetitions_or_rules(study):
+    protocol(study, execution={"repeats": 2}, analysis={"exclusions": [{"rule": "same_slot", "threshold": None}]})
+    sitting = join(study).sitting
+    answer_all(sitting, choose=lambda _record: "A")
+    assert retest_build(sats=sittings_told(study=study).values()).n > 0
+
+    participant_withdraw(participant=sitting.respondent.participant, reason="own")
+
+    assert retest_build(sats=sittings_told(study=study).values()).n == 0
+    assert findings_of(study) == {}
 
 
 def test_practice_is_answered_with_what_was_expected_and_nothing_else_is(study):
