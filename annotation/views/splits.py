@@ -22,6 +22,7 @@ from annotation.models import Freeze, Round, Split
 from annotation.selectors import freeze_for, split_for
 from annotation.selectors.gates import latest_release, split_gates
 from annotation.selectors.preview import split_preview
+from annotation.selectors.splits import sources_of
 from annotation.views.audits import audit_context
 from annotation.views.exports import exports_context
 from annotation.views.freezes import freeze_begin
@@ -79,7 +80,9 @@ def _read_file(request: HttpRequest) -> HttpResponse:
     form, status = RecipeForm(), 422
     if file_form.is_valid():
         try:
-            initial = RecipeForm.initial_of(file_form.recipe()) | {"name": request.POST.get("name", "")}
+            recipe = file_form.recipe()
+            sources_of(recipe)  # a name that there is not would be left out of the form without a word
+            initial = RecipeForm.initial_of(recipe) | {"name": request.POST.get("name", "")}
             form, status = RecipeForm(initial=initial), 200
         except StudioError as error:
             file_form.add_error("file", error.message)

@@ -85,7 +85,7 @@ def test_a_recipe_that_makes_no_sense_says_where(data, field, message):
     assert raised.value.message.encode()
 
 
-@pytest.mark.parametrize("text", ["[1]", "{", '"size"'])
+@pytest.mark.parametrize("text", ["[1]", "{", '"size"', "[" * 100_000])
 def test_a_json_recipe_that_is_none_is_refused(text):
     with pytest.raises(InvalidInput, match="JSON"):
         Recipe.from_json(text)

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
 from annotation.models import Export, Round, Split
@@ -80,6 +81,16 @@ def test_split_new_counts_without_javascript(client, rita):
 
     assert (answer.status_code, answer.context["preview"].size) == (200, 2)
     assert Split.objects.count() == 0
+
+
+@pytest.mark.parametrize("text", ['rounds = ["nowhere"]', 'corpus = "nowhere"'])
+def test_a_recipe_file_that_names_what_is_not_there_is_refused_and_fills_no_form(client, rita, text):
+    client.force_login(rita)
+
+    answer = client.post(reverse("split_new"), {"read": "1", "file": SimpleUploadedFile("r.toml", text.encode())})
+
+    assert answer.status_code == 422
+    assert "nowhere" in answer.content.decode()
 
 
 def test_split_page_shows_hash_recipe_and_items(client, split, rita):

@@ -130,14 +130,14 @@ class Recipe:
     def from_toml(cls, text: str) -> Recipe:
         try:
             return cls.from_dict(tomllib.loads(text))
-        except tomllib.TOMLDecodeError as error:
+        except (tomllib.TOMLDecodeError, RecursionError) as error:
             raise InvalidInput(f"Recipe: not TOML: {error}.", field="recipe") from error
 
     @classmethod
     def from_json(cls, text: str) -> Recipe:
         try:
             data = json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise InvalidInput(f"Recipe: not JSON: {error}.", field="recipe") from error
         if not isinstance(data, dict):
             raise InvalidInput("Recipe: a JSON recipe is an object.", field="recipe")
