@@ -51,12 +51,12 @@ def with_sittings(*, studies: list[Study], user: User) -> list[StudyLine]:
 
 
 def runs_listed() -> QuerySet[Sitting]:
-    """Every sitting that is not a person's, latest first."""
+    """Every sitting that is not a person's, latest first; ``failures`` counts errors: a refusal is an outcome of its own."""
     return (
         Sitting.objects.exclude(respondent__kind=Respondent.Kind.PERSON)
         .select_related("respondent__study__split", "respondent__run_spec")
         .annotate(
-            failures=Count("trials__responses", filter=~Q(trials__responses__failure="") & Q(trials__retake=None))
+            failures=Count("trials__responses", filter=Q(trials__responses__failure="error", trials__retake=None))
         )
         .order_by("-started", "-pk")
     )

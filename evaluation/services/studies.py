@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from django.core.validators import slug_re
 from django.db import IntegrityError, transaction
+from django.utils.translation import gettext as _
 
 from annotation.models import Split
 from eqstudio.benchmarks import benchmark_get
@@ -11,6 +13,9 @@ from eqstudio.events import event_record
 from eqstudio.models import User
 from evaluation.models import Study
 from evaluation.services.instructions import instructions_hash
+
+LONGEST_NAME = 80
+"""As many as the column takes; the form asks for no more either."""
 
 
 def study_create(
@@ -25,8 +30,10 @@ def study_create(
 ) -> Study:
     """Freeze a split, a benchmark version, a seed and the instructions into an exam. Writes one Event.
 
-    Raises InvalidInput when the split's items belong to another benchmark, Conflict when the name is taken.
+    Raises InvalidInput when the name will not do in addresses or the split's items belong to another benchmark, Conflict when
+    the name is taken.
     """
+    _name_check(name)
     alias = benchmark or split.benchmark
     chosen = benchmark_get(alias)
     _one_benchmark(split, alias)
@@ -49,6 +56,15 @@ def study_create(
     except IntegrityError as error:
         raise Conflict(f"There is already a study named {name}. Choose another name.", field="name") from error
     return study
+
+
+def _name_check(name: str) -> None:
+    """The command takes any words; the name also stands in addresses and file names."""
+    if len(name) > LONGEST_NAME or not slug_re.fullmatch(name):
+        told = _(
+            "%(name)r is no name for a study: letters, digits, hyphens and underscores, at most %(longest)d of them."
+        )
+        raise InvalidInput(told % {"name": name[:LONGEST_NAME], "longest": LONGEST_NAME}, field="name")
 
 
 def _one_benchmark(split: Split, alias: str) -> None:

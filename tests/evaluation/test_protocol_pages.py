@@ -210,6 +210,7 @@ def test_json_will_do_too(tmp_path):
         ("[sampling\n", "p.toml", "not TOML"),
         ("{", "p.json", "not JSON"),
         ("[1]", "p.json", "table of blocks"),
+        ("[" * 100_000, "p.json", "not JSON"),
     ],
 )
 def test_a_protocol_file_that_is_wrong_names_file_and_field_and_makes_no_study(tmp_path, text, name, words):
@@ -219,3 +220,13 @@ def test_a_protocol_file_that_is_wrong_names_file_and_field_and_makes_no_study(t
     with pytest.raises(CommandError) as refused:
         call_command("study_create", "bad", split=str(split), protocol=file)
     assert (words in str(refused.value), name in str(refused.value), Study.objects.exists()) == (True, True, False)
+
+
+@pytest.mark.parametrize("name", ["", "two words", "../up", "n" * 81])
+def test_a_study_is_not_made_under_a_name_that_will_not_do_in_addresses(name):
+    split = split_of([speecheq_dialogue()])
+
+    with pytest.raises(CommandError, match="no name for a study"):
+        call_command("study_create", name, split=str(split))
+
+    assert not Study.objects.exists()

@@ -18,7 +18,7 @@ from eqstudio.blobs import blob_key, blob_put, blob_read
 from eqstudio.errors import Conflict, GiveUp, InvalidInput, ProviderError, Refused, Retry, UnknownAlias
 from evaluation.backends import Answer, Backend, backends
 from evaluation.models import Respondent, Response, RunSpec, ScoreRecord, Sitting, TrialRecord
-from evaluation.selectors import failures_by_cause, outcome_counts
+from evaluation.selectors import failures_by_cause, outcome_counts, runs_listed
 from evaluation.services import (
     respondent_drive,
     sitting_advance,
@@ -207,6 +207,7 @@ def test_a_question_that_keeps_failing_is_an_error_and_the_run_goes_on(scripted)
     study = speecheq_study(items=1)
     sittings, _clock = drive(study_run(study=study, backend="scripted", runs=1))
     assert outcome_counts(sitting=sittings[0]) == {"answered": 1, "error": 1}
+    assert runs_listed().get().failures == 1
     assert failures_by_cause(sitting=sittings[0]) == [
         {"failure": "error", "cause": "timeout", "n": 1, "example": "It went wrong: timeout."}
     ]
@@ -240,6 +241,7 @@ def test_a_refusal_is_an_outcome_and_never_retried(scripted):
     sittings, _clock = drive(study_run(study=speecheq_study(items=1), backend="scripted", runs=1))
     assert outcome_counts(sitting=sittings[0]) == {"answered": 1, "refused": 1}
     assert (Scripted.asked, ScoreRecord.objects.filter(outcome="refused").count()) == (2, 1)
+    assert runs_listed().get().failures == 0
 
 
 def test_five_failures_in_a_row_stop_the_run(scripted):

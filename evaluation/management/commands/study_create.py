@@ -83,7 +83,7 @@ def protocol_from(path: Path) -> dict[str, Any]:
     text = path.read_text(encoding="utf-8-sig", errors="replace")
     try:
         content = json.loads(text) if path.suffix.lower() == ".json" else tomllib.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         kind = "JSON" if path.suffix.lower() == ".json" else "TOML"
         raise InvalidInput(f"{path} is not {kind}: {error}. Nothing was made.", field="protocol") from error
     if not isinstance(content, dict):
