@@ -120,7 +120,7 @@ def _svg(chart: Any) -> str:
             titleFontSize=12,
             titleFontWeight="normal",
         )
-        .configure_legend(labelColor=INK, labelFontSize=12)
+        .configure_legend(labelColor=INK, labelFontSize=12, symbolFillColor=INK, symbolStrokeColor=INK)
     )
     svg: str = vl_convert.vegalite_to_svg(styled.to_dict())
     return svg

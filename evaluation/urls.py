@@ -39,6 +39,7 @@ urlpatterns = [
     path("arenas/<str:uid>/", arenas.arena, name="arena"),
     path("arenas/<str:uid>/state/", arenas.arena_state, name="arena_state"),
     path("arenas/<str:uid>/<str:chart>.svg", arenas.arena_chart, name="arena_chart"),
+    path("arenas/<str:uid>/figures/<str:chart>.<str:form>", arenas.arena_figure, name="arena_figure"),
     path("arenas/<str:uid>/<str:table>.csv", arenas.arena_csv, name="arena_csv"),
     path("arenas/<str:uid>/rate/", rating.arena_rate, name="arena_rate"),
     path("arenas/<str:uid>/submit/", rating.arena_submit, name="arena_submit"),

@@ -137,7 +137,7 @@ class VllmFake:
         return self._chat(asked)
 
     def _chat(self, asked: Asked) -> Answer:
-        self.heard = []
+        heard: list[float] = []  # questions come side by side
         for part in asked.parts:
             if part["type"] == "text":
                 continue
@@ -150,8 +150,9 @@ class VllmFake:
                     500, "InternalServerError", "Cannot load local files without `--allowed-local-media-path`."
                 )
             with soundfile.SoundFile(io.BytesIO(data)) as sound:
-                self.heard.append(sound.frames / sound.samplerate)
-        if len(self.heard) > self.clips_max:
+                heard.append(sound.frames / sound.samplerate)
+        self.heard = heard
+        if len(heard) > self.clips_max:
             return _error(400, "BadRequestError", f"At most {self.clips_max} audio(s) may be provided in one prompt.")
         return 200, completion(self.text, reasoning=None, tool_calls=[])
 

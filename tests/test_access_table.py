@@ -198,6 +198,7 @@ TABLE = {
     "arena": get(CURATE, "arena"),
     "arena_state": post(CURATE, "arena"),
     "arena_chart": get(CURATE, "arena", "arena_figure"),
+    "arena_figure": get(CURATE, "arena", "arena_figure", "form"),
     "arena_csv": get(CURATE, "arena", "arena_table"),
     "arena_rate": get(EXAM, "arena"),
     "arena_submit": post(EXAM, "arena"),

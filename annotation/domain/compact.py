@@ -55,7 +55,7 @@ class CompactRatings:
         table = coded_arrays(
             item=units,
             rater=rater.reshape(-1),
-            value=np.frombuffer(self._values, dtype=np.int8)[kept],
+            value=np.frombuffer(self._values, dtype=np.int8)[kept].astype(np.int64),
             domain=self._domain,
             items=range(len(first)),
             raters=raters.tolist(),

@@ -9,7 +9,7 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from django.db.models import Exists, F, OuterRef, Q, QuerySet, Value
+from django.db.models import F, OuterRef, Q, QuerySet, Subquery, Value
 
 from annotation.domain.assignment import Look, View, looks, shuffle_place
 from annotation.models import Assignment, Kind, Participation, Round, RoundItem
@@ -134,7 +134,7 @@ class _Shape(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def _range(shape: _Shape) -> Prepared[tuple[int, int, bool, bool]]:
+def _range(shape: _Shape) -> Prepared[tuple[int, int, int | None, int | None]]:
     """Id, place in the circle, and whether the person has had the item itself or a twin of it, in any round."""
 
     def build(**given: Any) -> QuerySet[Any]:
@@ -143,19 +143,24 @@ def _range(shape: _Shape) -> Prepared[tuple[int, int, bool, bool]]:
         items = items.filter(**{f"{shape.along}__gt": given["after"]}, **{name: given[name] for name in shape.where})
         if shape.ends:
             items = items.filter(**{f"{shape.along}__lte": given["upto"]})
-        # The people's leases are looked up for these few alone, whatever the planner thinks of the rest.
+        # The person's leases are looked up for these few alone, one by one. An EXISTS the planner may turn into a list of all
+        # that the person has ever had.
         few = items.order_by(shape.along).values("pk")[: shape.size]
         had = _had(given["person"], given["cool_down"]).filter(item_id=OuterRef("pk"))
         twin = Assignment.objects.filter(
             annotator_id=given["person"], state__in=_JUDGED, item__twin_key=OuterRef("twin_key")
         ).exclude(item__twin_key="")
-        known = Exists(twin) if shape.twins else Value(value=False)
-        found = RoundItem.objects.filter(pk__in=few).annotate(had=Exists(had), known=known)
+        known = _any(twin) if shape.twins else Value(value=False)
+        found = RoundItem.objects.filter(pk__in=few).annotate(had=_any(had), known=known)
         return found.order_by(shape.along).values_list("pk", "shuffle", "had", "known")
 
     names = ["within", "person", "cool_down", "after", *shape.where]
     names += ["upto"] * shape.ends + [f"speaks_{number}" for number in range(shape.speaks or 0)]
     return Prepared(build, names)
+
+
+def _any(leases: QuerySet[Assignment]) -> Subquery:
+    return Subquery(leases.order_by().values("pk")[:1])
 
 
 class _Asks(NamedTuple):
@@ -184,7 +189,7 @@ class _Asks(NamedTuple):
             twins=self.round.exclude_twins,
             speaks=None if speaks is None else len(speaks),
         )
-        return [Candidate(pk, shuffle, had or known) for pk, shuffle, had, known in _range(shape).rows(**given)]
+        return [Candidate(pk, shuffle, bool(had or known)) for pk, shuffle, had, known in _range(shape).rows(**given)]
 
 
 def _chunks(asks: _Asks, look: Look) -> Iterator[list[Candidate]]:

@@ -69,7 +69,7 @@ def judge_questions(questions: Questions) -> dict[str, Any]:
 
 
 @_kept
-def judge_panels(alias: str, revising: bool) -> dict[str, Any]:  # noqa: FBT001 -- part of the key
+def judge_panels(alias: str, *, revising: bool) -> dict[str, Any]:
     """Reasons, the comment, and where a skipped item goes."""
     reasons = benchmark_get(alias).review_form.reasons
     return {"reasons": [(reason.code, ui_text(reason.label)) for reason in reasons], "revising": revising}
@@ -82,6 +82,6 @@ def judge_problems() -> dict[str, Any]:
 
 
 @_kept
-def judge_bar(comment_mode: str, comment_key: str, revising: bool) -> dict[str, Any]:  # noqa: FBT001 -- part of the key
+def judge_bar(comment_mode: str, comment_key: str, *, revising: bool) -> dict[str, Any]:
     """Keep, reject, comment, skip and submit."""
     return {"comment_mode": comment_mode, "comment_key": comment_key, "revising": revising}

@@ -9,7 +9,7 @@ from evaluation.selectors.access import (
     trial_for,
 )
 from evaluation.selectors.effort import efforts_of
-from evaluation.selectors.exclusions import excluded_of, findings_of, sittings_told, unblinded
+from evaluation.selectors.exclusions import excluded_of, findings_of, left_out, sittings_told, unblinded
 from evaluation.selectors.facts import ItemFacts, item_facts
 from evaluation.selectors.items import answers_to, tags_counted, tags_on
 from evaluation.selectors.lists import (
@@ -76,6 +76,7 @@ __all__ = [
     "item_set_of",
     "items_counted",
     "items_of",
+    "left_out",
     "marks_of",
     "order_of",
     "outcome_counts",

@@ -34,14 +34,14 @@ def excluded_of(study: Study, *, rules: Iterable[str] | None = None) -> set[int]
     }
 
 
-def findings_of(study: Study) -> dict[int, list[Finding]]:
-    """By respondent, what each declared rule found. Without a declared rule nothing is read."""
+def findings_of(study: Study, *, sats: Mapping[int, Sat] | None = None) -> dict[int, list[Finding]]:
+    """By respondent, what each declared rule found. Without a declared rule nothing is read; nor where ``sats`` is at hand."""
     declared = protocol_of(study).analysis.exclusions
     if not declared:
         return {}
     return {
         respondent: [finding(one.rule, one.threshold, sat) for one in declared]
-        for respondent, sat in sittings_told(study=study).items()
+        for respondent, sat in (sittings_told(study=study) if sats is None else sats).items()
     }
 
 
@@ -136,3 +136,16 @@ def _given(answer: Response, sounds: Mapping[str, float], share: float) -> Given
         seconds=None if answer.failure else (answer.created - answer.trial.created).total_seconds(),
         sound=share * sum(sounds.get(uid, 0.0) for uid in clips),
     )
+
+
+def left_out(study: Study) -> dict[str, int]:
+    """How many people are in no figure, by why: sat a pilot only, withdrew, or are left out by a declared rule. Counts alone."""
+    people = Respondent.objects.filter(
+        study=study, kind=Respondent.Kind.PERSON, sittings__trials__responses__isnull=False
+    )
+    counting = people.filter(sittings__pilot=False).distinct().count()
+    return {
+        "pilot": people.distinct().count() - counting,
+        "withdrawn": people.filter(participant__withdrawn_at__isnull=False).distinct().count(),
+        "rules": len(excluded_of(study)),
+    }

@@ -17,7 +17,7 @@ from evaluation.domain.baselines import ceiling
 from evaluation.domain.norms import NoNorm, Norm
 from evaluation.domain.resampling import Resampling
 from evaluation.models import Study
-from evaluation.selectors import ItemFacts, item_facts, item_set_of, sample_told, weights_of
+from evaluation.selectors import ItemFacts, item_facts, item_set_of, left_out, sample_told, weights_of
 from evaluation.services.comparison_pairs import EXPLORED, explorations_build, pairs_build
 from evaluation.services.comparison_rows import (
     MAJORITY,
@@ -109,6 +109,7 @@ def comparison_build(
         "with_key": asked.with_key,
         "respondents": table,
         "pairs": pairs_build(board, metrics),
+        "left_out": left_out(study),
         "weighted": weighted_build(board, weights_of(study), headline_of(benchmark)),
         "parts": parts_build(board, benchmark, {item: fact.extras for item, fact in facts.items()}),
         "ceiling": ceiling(_in_view(people, board), rng=board.rng).as_dict() if people else None,

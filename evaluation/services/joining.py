@@ -60,7 +60,9 @@ def person_join(
             invitation_use(invitation=invitation, now=now)
             account = user if user is not None and not is_guest(user) else guest_create(language=language)
             respondent = person_ensure(study=study, user=account)
-            participant = participant_ensure(respondent=respondent, invitation=invitation, identity=identity)
+            participant = participant_ensure(
+                respondent=respondent, invitation=invitation, identity=identity, language=language
+            )
             _crowd_store(participant, crowd)
             sitting = sitting_open(study=study, user=account)
             event_record(actor=account, verb="study_join", entity=study, participant=participant.uid)

@@ -45,7 +45,7 @@ def code_new() -> str:
 
 
 def participant_ensure(
-    *, respondent: Respondent, invitation: Invitation | None = None, identity: str = ""
+    *, respondent: Respondent, invitation: Invitation | None = None, identity: str = "", language: str = ""
 ) -> Participant:
     """The row of a person in a study, made on the first call."""
     found = Participant.objects.filter(respondent=respondent).first()
@@ -59,6 +59,7 @@ def participant_ensure(
                 invitation=invitation,
                 code=code_new(),
                 identity=identity,
+                language=language,
             )
     except IntegrityError:
         found = Participant.objects.filter(respondent=respondent).first()

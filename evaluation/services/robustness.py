@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from eqstudio.benchmarks import benchmark_get
 from eqstudio.estimates import Estimate, wilson
-from evaluation.domain.exclusions import Finding, same_again
+from evaluation.domain.exclusions import Finding, Sat, same_again
 from evaluation.domain.plan import ITEM, REPEAT
 from evaluation.models import Study
-from evaluation.selectors.exclusions import findings_of, sittings_told
+from evaluation.selectors.exclusions import findings_of
 from evaluation.services.comparison_pairs import pairs_build
 from evaluation.services.comparison_rows import PEOPLE, estimate_of
 from evaluation.services.comparisons import Asked, board_build, headline_of, items_asked
@@ -68,10 +68,10 @@ def _variant(study: Study, rule: str, without: Collection[int]) -> Variant:
     )
 
 
-def retest_build(*, study: Study) -> Estimate:
+def retest_build(*, sats: Iterable[Sat]) -> Estimate:
     """The share of repeated questions that were answered the same the second time, over all people, with Wilson's interval."""
     same = asked = 0
-    for sat in sittings_told(study=study).values():
+    for sat in sats:
         first = {(given.item, given.key): given for given in sat.given if given.part == ITEM}
         for given in sat.given:
             before = first.get((given.item, given.key)) if given.part == REPEAT else None

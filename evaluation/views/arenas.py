@@ -11,19 +11,23 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from eqstudio.charts import leaderboard_svg
+from eqstudio.charts import leaderboard_svg, svg_themed
 from eqstudio.errors import NotFound, StudioError
 from eqstudio.estimates import Estimate
 from eqstudio.tables import csv_lines
+from evaluation.figures import Figure
 from evaluation.forms_arena import ArenaForm
+from evaluation.models import Arena
 from evaluation.selectors import study_to_curate_for
 from evaluation.selectors.rationales import arena_to_curate_for
 from evaluation.services.arena_results import COLUMNS, arena_ratings, arena_results
 from evaluation.services.arenas import arena_create, arena_set_open
+from evaluation.views.figures import FORMS
 from generation.views.guards import curating, person
 
 FIGURES = ("mean", "strength", "rank_by_mean", "rank_by_strength")
 COLUMNS_SHOWN = ("rank_by_strength", "strength", "rank_by_mean", "mean")
+EDGES = ("value", "lo", "hi", "n")
 CHARTS = ("mean", "strength")
 
 
@@ -96,19 +100,43 @@ def arena_state(request: HttpRequest, uid: str) -> HttpResponse:
 def arena_chart(request: HttpRequest, uid: str, chart: str) -> HttpResponse:
     """One figure as SVG; ``narrow`` draws it for a phone."""
     found = arena_to_curate_for(person(request), uid)
+    svg = _figure(request, found, chart).draw("narrow" in request.GET)
+    saved = "download" in request.GET
+    response = HttpResponse(svg if saved else svg_themed(svg), content_type="image/svg+xml")
+    if saved:
+        response["Content-Disposition"] = f'attachment; filename="{found.name}-{chart}.svg"'
+    return response
+
+
+@require_safe
+@never_cache
+@curating
+def arena_figure(request: HttpRequest, uid: str, chart: str, form: str) -> HttpResponse:
+    """One figure as a picture, or its numbers as CSV or as a LaTeX table."""
+    found = arena_to_curate_for(person(request), uid)
+    if form not in FORMS:
+        raise NotFound(_("There is no such form of a figure."))
+    write, content_type = FORMS[form]
+    response = HttpResponse(write(_figure(request, found, chart)), content_type=content_type)
+    response["Content-Disposition"] = f'attachment; filename="{found.name}-{chart}.{form}"'
+    return response
+
+
+def _figure(request: HttpRequest, found: Arena, chart: str) -> Figure:
     if chart not in CHARTS:
         raise NotFound(_("There is no such chart."))
     rows = [
-        {"name": one["name"], "kind": "model", **one[chart]}
+        {"name": one["name"], "kind": "model", **{edge: one[chart][edge] for edge in EDGES}}
         for one in arena_results(arena=found, with_key=_with_key(request))["systems"]
         if one[chart]["value"] is not None
     ]
     axis = _("Mean rating, 1 to 10") if chart == "mean" else _("Strength (log odds, mean 0)")
-    svg = leaderboard_svg(rows, axis=axis, chance=None, narrow="narrow" in request.GET)
-    response = HttpResponse(svg, content_type="image/svg+xml")
-    if "download" in request.GET:
-        response["Content-Disposition"] = f'attachment; filename="{found.name}-{chart}.svg"'
-    return response
+    return Figure(
+        chart,
+        ("name", *EDGES),
+        tuple(rows),
+        lambda narrow: leaderboard_svg(rows, axis=axis, chance=None, narrow=narrow),
+    )
 
 
 @require_safe

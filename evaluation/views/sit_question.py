@@ -41,11 +41,14 @@ def sitting_context(sitting: Sitting) -> dict[str, Any]:
 
 def question_context(request: HttpRequest, sitting: Sitting) -> dict[str, Any]:
     """The question that waits, as shown, with its clips under opaque addresses; a pause where one is due before it; nothing
-    when the exam is over.
+    when the exam is over, or while its study is closed.
     """
-    record = trial_next(sitting=sitting)
+    closed = sitting.state == Sitting.State.OPEN and not sitting.respondent.study.is_open
+    record = None if closed else trial_next(sitting=sitting)
     progress = sitting_progress(sitting=sitting)
     context: dict[str, Any] = {"progress": progress, "number": min(progress.done + 1, progress.total)}
+    if closed:
+        return {**context, "closed": True}
     if record is None:
         return context
     protocol = protocol_of(sitting.respondent.study)

@@ -16,10 +16,10 @@ from annotation.views.csv_files import csv_response
 from eqstudio.access import can_administer
 from eqstudio.errors import Forbidden
 from evaluation.domain.demographics import CHOICES
-from evaluation.domain.exclusions import Finding
+from evaluation.domain.exclusions import Finding, Sat
 from evaluation.domain.flow import stages_of
 from evaluation.models import Study
-from evaluation.selectors import findings_of, protocol_of, study_to_curate_for, unblinded
+from evaluation.selectors import findings_of, protocol_of, sittings_told, study_to_curate_for, unblinded
 from evaluation.selectors.participants import (
     PersonLine,
     demographics_published,
@@ -49,14 +49,15 @@ from generation.views.guards import curating, person
 @curating
 def study_people(request: HttpRequest, uid: str) -> HttpResponse:
     study = study_to_curate_for(person(request), uid)
-    lines, findings, open_ = people_lines(study=study), findings_of(study), unblinded(study)
+    lines, sats, open_ = people_lines(study=study), sittings_told(study=study), unblinded(study)
+    findings = findings_of(study, sats=sats)
     protocol = protocol_of(study)
     recruitment = protocol.recruitment
     funnel = funnel_of(lines=lines, asked=stages_of(protocol), out=excluded_among(findings))
     context = {
         "study": study,
         "protocol": protocol,
-        "rows": [_row(line, findings, recruitment.pay, shown=open_) for line in lines],
+        "rows": [_row(line, findings, sats, recruitment.pay, shown=open_) for line in lines],
         "funnel": [(STEP_WORDS[name], n) for name, n in funnel],
         "hourly": hourly_pay(lines=lines, pay=recruitment.pay),
         "pay": recruitment.pay,
@@ -66,7 +67,7 @@ def study_people(request: HttpRequest, uid: str) -> HttpResponse:
         "out": len(excluded_among(findings)),
         "unblinded": open_,
         "variants": variants_told(robustness_build(study=study)) if open_ else [],
-        "retest": retest_build(study=study),
+        "retest": retest_build(sats=sats.values()),
         "about": _about(study),
         "administers": can_administer(request.user),
     }
@@ -97,7 +98,14 @@ def variants_told(variants: Iterable[Variant]) -> list[dict[str, Any]]:
     ]
 
 
-def _row(line: PersonLine, findings: dict[int, list[Finding]], pay: float | None, *, shown: bool) -> dict[str, Any]:
+def _row(
+    line: PersonLine,
+    findings: dict[int, list[Finding]],
+    sats: dict[int, Sat],
+    pay: float | None,
+    *,
+    shown: bool,
+) -> dict[str, Any]:
     one = line.participant
     flags = [found for found in findings.get(one.respondent_id, []) if found.flagged] if shown else []
     return {
@@ -107,6 +115,7 @@ def _row(line: PersonLine, findings: dict[int, list[Finding]], pay: float | None
         "state": OUTCOME_WORDS.get(one.outcome) or STAGE_WORDS[line.stage.value],
         "withdrawn": one.withdrawn_at is not None,
         "reason": REASON_WORDS.get(one.reason, ""),
+        "exposed": sats[one.respondent_id].exposed if one.respondent_id in sats else 0,
         "flags": [(RULE_WORDS[found.rule], found) for found in flags],
         "pay": pay if line.paid and pay is not None else None,
     }

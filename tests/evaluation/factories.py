@@ -9,7 +9,7 @@ from django.utils import timezone
 from annotation.models import Split, SplitItem
 from eqstudio.benchmarks import benchmark_get
 from eqstudio.benchmarks.base import Outcome, Parsed, Trial, TrialKind
-from evaluation.models import Respondent, Study
+from evaluation.models import Respondent, Study, StudyItem
 from evaluation.services import response_record, sitting_open, study_create, trial_next
 from generation.selectors import item_view
 from tests.generation.factories import echomind_dialogue, emosbench_dialogue, speecheq_dialogue
@@ -64,6 +64,14 @@ def echomind_study(items=2, **fields) -> Study:
     return study_create(
         **{"name": f"study-{next(_serial)}", "split": split_of([echomind_dialogue() for _ in range(items)]), **fields}
     )
+
+
+def uneven_study(items=4) -> Study:
+    """A sample in which some items were likelier to be drawn than others."""
+    study = speecheq_study(items=items + 2)
+    for place, row in enumerate(study.split.items.order_by("position")[:items]):
+        StudyItem.objects.create(study=study, dialogue=row.dialogue, probability=0.4 if place % 2 else 0.8)
+    return study
 
 
 def model_respondent(study, name="model", kind=Respondent.Kind.MODEL) -> Respondent:

@@ -338,6 +338,11 @@ def test_a_researcher_opens_an_arena_reads_the_standings_and_closes_it(client, s
     page = client.get(reverse("arena", args=[arena.uid])).content.decode()
     assert "16 of 16 places rated" in " ".join(page.split())
     assert client.get(reverse("arena_chart", args=[arena.uid, "strength"])).content.startswith(b"<svg")
+    assert client.get(reverse("arena_figure", args=[arena.uid, "mean", "png"])).content.startswith(b"\x89PNG")
+    assert client.get(reverse("arena_figure", args=[arena.uid, "mean", "csv"])).content.startswith(
+        b"name,value,lo,hi,n"
+    )
+    assert client.get(reverse("arena_figure", args=[arena.uid, "mean", "pdf"])).status_code == 404
     rows = csv_of(client.get(reverse("arena_csv", args=[arena.uid, "ratings"])))
     assert len(rows) == 32
     assert {row["system"] for row in rows} == {"a", "b", "c", "d"}

@@ -28,6 +28,7 @@ from tests.evaluation.factories import (
     right_answer,
     sit_through,
     speecheq_study,
+    uneven_study,
     wrong_answer,
 )
 
@@ -333,17 +334,6 @@ def test_the_checklist_is_filled_in_and_the_unknown_stays_open(client):
     assert "not reported" in page
 
 
-def test_power_says_what_a_study_can_see(client):
-    study = speecheq_study(items=2)
-    client.force_login(researcher())
-    address = reverse("study_power", args=[study.uid])
-    page = client.get(address, {"items": "300", "people": "5", "claim": "2"}).content.decode()
-    assert "It can see" in page
-    assert "less than it takes" in page
-    wrong = client.get(address, {"items": "none"}).content.decode()
-    assert ("It can see" in wrong, 'value="none"' in wrong) == (False, True)
-
-
 def test_rules_are_started_once(client, django_capture_on_commit_callbacks):
     study = speecheq_study(items=2)
     client.force_login(researcher())
@@ -354,7 +344,7 @@ def test_rules_are_started_once(client, django_capture_on_commit_callbacks):
     assert set(study.respondents.values_list("kind", flat=True)) == {Respondent.Kind.RULE}
 
 
-@pytest.mark.parametrize("make", [speecheq_study, emosbench_study])
+@pytest.mark.parametrize("make", [speecheq_study, emosbench_study, uneven_study])
 def test_the_release_recomputes_every_number_with_the_standard_library(make, tmp_path):
     study = sat(make(items=5))
     sit_through(study, user=researcher(), choose=wrong_answer)

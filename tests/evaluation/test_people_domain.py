@@ -12,7 +12,7 @@ from evaluation.domain.demographics import answers_read
 from evaluation.domain.exclusions import RULES, Given, Sat, finding
 from evaluation.domain.flow import Stage, Walked, stage_next, stages_of
 from evaluation.domain.plan import items_choose, plan_build
-from evaluation.domain.protocol import Consent, Execution, ExclusionRule, Protocol, Recruitment
+from evaluation.domain.protocol import Consent, ExclusionRule, Execution, Protocol, Recruitment
 
 FULL = Protocol(
     recruitment=Recruitment(eligibility="adults", demographics=("age_band",), consent=Consent(text={"en": "Agree?"})),
@@ -71,7 +71,9 @@ def test_the_way_through_a_full_protocol():
         Walked(eligible=True, consented=True, no_ai=True, headphones=True),
         Walked(eligible=True, consented=True, no_ai=True, headphones=True, instructed=True),
         Walked(eligible=True, consented=True, no_ai=True, headphones=True, instructed=True, examined=True),
-        Walked(True, True, True, True, True, True, True),
+        Walked(
+            eligible=True, consented=True, no_ai=True, headphones=True, instructed=True, examined=True, detailed=True
+        ),
     ]
 
     assert [stage_next(FULL, one) for one in walk] == list(Stage)
@@ -82,7 +84,7 @@ def test_without_a_consent_text_no_consent_is_asked():
 
 
 def test_no_question_without_consent_whatever_else_was_done():
-    assert stage_next(FULL, Walked(True, False, True, True, True)) is Stage.CONSENT
+    assert stage_next(FULL, Walked(eligible=True, no_ai=True, headphones=True, instructed=True)) is Stage.CONSENT
 
 
 def test_who_is_screened_out_is_through():

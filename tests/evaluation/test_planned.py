@@ -92,3 +92,15 @@ def test_the_power_page_takes_the_likeness_that_the_answers_show(bound, client):
     page = client.get(reverse("study_power", args=[bound.uid]))
     assert (page.context["observed"], page.context["form"]["correlation"].value()) == (1.0, 1.0)
     assert page.context["deff"] == pytest.approx(2.5)
+
+
+@pytest.mark.django_db
+def test_power_says_what_a_study_can_see(client):
+    study = speecheq_study(items=2)
+    client.force_login(researcher())
+    address = reverse("study_power", args=[study.uid])
+    page = client.get(address, {"items": "300", "people": "5", "claim": "2"}).content.decode()
+    assert "It can see" in page
+    assert "less than it takes" in page
+    wrong = client.get(address, {"items": "none"}).content.decode()
+    assert ("It can see" in wrong, 'value="none"' in wrong) == (False, True)

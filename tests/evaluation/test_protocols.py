@@ -1,6 +1,7 @@
 """The protocol of a study: versions, the lock, and the pilot that counts for nothing."""
 
 import pytest
+from django.urls import reverse
 
 from eqstudio.errors import Conflict, InvalidInput
 from eqstudio.models import Event
@@ -172,3 +173,14 @@ def test_the_design_is_part_of_what_a_run_is():
         hashes.add(study_run(study=study, backend="first", runs=1).run_spec.hash)
         study.delete()
     assert len(hashes) == 2
+
+
+def test_the_comparison_tells_how_many_are_in_no_figure(client):
+    study = speecheq_study(items=1)
+    protocol_save(study=study, content=PILOT)
+    sit_through(study, user=annotator())
+    protocol_save(study=study, content={})
+    sit_through(study, user=annotator())
+    assert comparison_build(study=study)["left_out"] == {"pilot": 1, "withdrawn": 0, "rules": 0}
+    client.force_login(researcher())
+    assert "1 person of a pilot." in client.get(reverse("comparison", args=[study.uid])).content.decode()

@@ -145,7 +145,7 @@ def test_a_worker_tells_what_it_took(computing, client):
     worker = RunWorker.objects.get(sitting=sitting)
     assert (worker.answered, worker.calls) == (4, 4)
     assert worker.memory_mib > 10
-    client.force_login(factories.researcher(), backend="django.contrib.auth.backends.ModelBackend")
+    client.force_login(factories.researcher())
     page = client.get(reverse("run", args=[sitting.uid])).content.decode()
     assert worker.holder in page
     assert "no device" in page

@@ -2,6 +2,7 @@
 
 import json
 import re
+from datetime import timedelta
 
 import pytest
 from django.core.cache import cache
@@ -12,10 +13,12 @@ from django.utils import timezone
 from annotation.domain.headphones import tones_of
 from annotation.services.headphones import token_open
 from evaluation.models import Consent, Part, Participant, PersonalDetails, Response, TrialRecord
-from evaluation.services import protocol_lock
+from evaluation.services import protocol_lock, study_close, study_create
 from evaluation.services.invitations import invitation_token, invitations_create
 from evaluation.services.participants import details_store
-from tests.evaluation.factories import heard_all, right_answer, speecheq_study, wrong_answer
+from tests.annotation.factories import lease, round_with
+from tests.eqstudio.factories import annotator
+from tests.evaluation.factories import heard_all, right_answer, sit_through, speecheq_study, split_of, wrong_answer
 from tests.evaluation.test_people import answer_all, join, protocol, specials
 from tests.generation.factories import speecheq_dialogue
 
@@ -402,3 +405,37 @@ def test_people_page_is_constant_in_queries(client, study, rita, django_assert_m
         counts.append(len(counted))
 
     assert counts[0] == counts[1]
+
+
+def test_nobody_goes_on_in_a_closed_study_and_what_was_answered_stays(client, study, link):
+    here = come_in(client, link)
+    client.post(f"{here}begin/")
+    client.get(here)
+    record = waiting(study)
+    study_close(study=study)
+
+    answer = send(client, here, record, "A")
+
+    assert "data-closed" in answer["html"]
+    assert Response.objects.count() == 1
+    assert waiting(study) is None
+    assert "data-closed" in client.get(here).content.decode()
+
+
+def test_guests_are_no_people_of_the_house(client, study, link, ada):
+    come_in(client, link)
+    guest = Participant.objects.get().respondent.user
+    client.force_login(ada)
+
+    assert guest.username not in client.get(reverse("people")).content.decode()
+
+
+def test_who_had_met_items_before_is_marked(client, rita):
+    mine = annotator()
+    round_ = round_with(items=1)
+    lease(round_, mine, timezone.now() - timedelta(hours=1))
+    study = study_create(name="met", split=split_of([round_.items.get().dialogue]))
+    sit_through(study, user=mine)
+    client.force_login(rita)
+
+    assert "had met 1 item before" in client.get(reverse("study_people", args=[study.uid])).content.decode()

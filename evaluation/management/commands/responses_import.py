@@ -39,6 +39,8 @@ class Command(StudioCommand):
             f"{result['respondent']}: {result['created']} answers in {result['runs']} runs came in, "
             f"{result['skipped']} were there already, {len(result['refused'])} were refused."
         )
+        if result["outside"]:
+            self.stdout.write(f"{result['outside']} are about items or recordings that this study does not ask about.")
         if result["reading_differs"]:
             self.stdout.write(
                 f"In {result['reading_differs']} answers our own reading differs from the file's verdict, which counts."
