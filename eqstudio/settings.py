@@ -15,7 +15,7 @@ from environs import FileAwareEnv, validate
 from eqstudio.broker import FILES, broker_files, broker_socket
 from eqstudio.limits import limits_checked, prices_checked
 from eqstudio.logs import logging_config, structlog_configure
-from eqstudio.settings_models import models_read, prices_with
+from eqstudio.settings_models import models_of, prices_with, recogniser_of
 from eqstudio.settings_vendors import vendor_details_read, vendors_read
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -361,14 +361,9 @@ EXAM_KEY_ENV = env.str("EQSTUDIO_EXAM_KEY_ENV", "OPENAI_API_KEY")
 EXAM_TIMEOUT_S = env.float("EQSTUDIO_EXAM_TIMEOUT", 120.0, validate=validate.Range(min=0.1, max=3600))
 EXAM_DEADLINE_S = env.float("EQSTUDIO_EXAM_DEADLINE", 900.0, validate=validate.Range(min=1, max=86_400))
 """How long one call of a model run may take, and how long one question may be tried in all."""
-EXAM_MODELS = models_read(env.str("EQSTUDIO_EXAM_MODELS", ""))
-"""Models that sit exams by a name of one's own; the name is what `study_run --model` takes."""
-EXAM_RECOGNISER = env.str("EQSTUDIO_EXAM_RECOGNISER", "dimensions")
-EXAM_RECOGNISER_MODEL = env.str(
-    "EQSTUDIO_EXAM_RECOGNISER_MODEL", "audeering/wav2vec2-large-robust-12-ft-emotion-msp-dim"
-)
-VENDORS = vendors_read(env)
-VENDOR_DETAILS = vendor_details_read(env)
+EXAM_MODELS = models_of(env)
+EXAM_RECOGNISER, EXAM_RECOGNISER_MODEL = recogniser_of(env)
+VENDORS, VENDOR_DETAILS = vendors_read(env), vendor_details_read(env)
 FAKE_DELAY_S = env.float("EQSTUDIO_FAKE_DELAY", 0.0)
 PRICES = prices_with(prices_checked(env.json("EQSTUDIO_PRICES", {})), EXAM_MODELS)
 PROVIDER_LIMITS = limits_checked(env.json("EQSTUDIO_PROVIDER_LIMITS", {}))

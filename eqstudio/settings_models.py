@@ -11,6 +11,7 @@ import tomllib
 from typing import Annotated, Any, Literal
 
 from django.core.exceptions import ImproperlyConfigured
+from environs import Env
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 NAME = "EQSTUDIO_EXAM_MODELS"
@@ -46,6 +47,17 @@ class ExamModel(BaseModel):
     command: tuple[str, ...] = Field(default=(), description="program and arguments, run without a shell")
     folder: str = Field(default="", description="where the command runs")
     env: tuple[str, ...] = Field(default=(), description="variables that the command may see besides PATH, HOME, LANG")
+
+
+def models_of(env: Env) -> dict[str, ExamModel]:
+    """The models that the environment names."""
+    return models_read(env.str("EQSTUDIO_EXAM_MODELS", ""))
+
+
+def recogniser_of(env: Env) -> tuple[str, str]:
+    """Which kind of recogniser hears for models that cannot, and its weights."""
+    weights = env.str("EQSTUDIO_EXAM_RECOGNISER_MODEL", "audeering/wav2vec2-large-robust-12-ft-emotion-msp-dim")
+    return env.str("EQSTUDIO_EXAM_RECOGNISER", "dimensions"), weights
 
 
 def models_read(text: str) -> dict[str, ExamModel]:

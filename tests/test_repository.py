@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent
 APPS = ["eqstudio", "generation", "annotation", "evaluation"]
 SOURCES = [*APPS, "tests", "tools", "manage.py"]
 LINE_LIMIT = 400
-SETTINGS = ["settings.py", "settings_vendors.py"]
+SETTINGS = ["settings.py", "settings_models.py", "settings_vendors.py"]
 
 
 def python_files() -> list[Path]:

@@ -93,7 +93,7 @@ def test_a_loop_on_the_page_takes_few_queries(client, django_assert_max_num_quer
     first = lease_of(person, made)
     Assignment.objects.update(created=timezone.now() - timedelta(hours=1))
 
-    with django_assert_max_num_queries(33):
+    with django_assert_max_num_queries(34):
         answer = post(client, "judge_submit", made, judgement_of(first))
 
     assert answer.status_code == 200
@@ -111,7 +111,7 @@ def test_a_loop_of_the_api_takes_few_queries(client, django_assert_max_num_queri
             reverse(name, args=[uid]), json.dumps(sent), content_type="application/json", headers=headers
         )
 
-    with django_assert_max_num_queries(33):
+    with django_assert_max_num_queries(34):
         stored = call("api_assignment_submit", first.uid, body)
         following = call("api_round_next", made.uid, {})
 

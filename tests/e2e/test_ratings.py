@@ -133,7 +133,7 @@ def test_a_reply_is_judged_by_keyboard_alone(page, sign_in, replies):
     assert list(ReplyGrade.objects.order_by("pk").values_list("value", flat=True)) == [5, 4, 3, 2]
 
 
-@pytest.mark.parametrize(("width", "locale"), [(360, "en-US"), (1440, "en-US"), (360, "zh-CN"), (1440, "zh-CN")])
+@pytest.mark.parametrize(("width", "locale"), [(1440, "en-US"), (360, "zh-CN")])
 def test_pages_fit_and_are_clean(*, new_page, sign_in, axe_check, arena, replies, tmp_path, width, locale):
     study = imported(tmp_path)
     rated(arena)
@@ -157,6 +157,7 @@ def test_pages_fit_and_are_clean(*, new_page, sign_in, axe_check, arena, replies
     user.language = "zh-hans" if locale.startswith("zh") else "en"
     user.save(update_fields=["language"])
     sign_in(page, user)
+    page.set_default_navigation_timeout(30_000)
     for name, address in addresses.items():
         page.goto(address)
         page.wait_for_load_state("networkidle")
