@@ -5,6 +5,7 @@ import re
 from datetime import timedelta
 
 import pytest
+from django.conf import settings
 from django.core.cache import cache
 from django.test import Client
 from django.urls import reverse
@@ -89,6 +90,13 @@ def test_looking_at_a_link_uses_nothing_up(client, link):
         assert "Begin" in client.get(link).content.decode()
 
     assert Participant.objects.count() == 0
+
+
+def test_a_guest_is_known_on_the_next_page_as_the_studio_finds_people_again(client, link):
+    here = client.post(link)["Location"]
+
+    assert client.get(here).status_code == 200
+    assert client.session["_auth_user_backend"] in settings.AUTHENTICATION_BACKENDS
 
 
 def test_the_whole_way_of_a_guest(client, study, link):
