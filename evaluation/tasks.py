@@ -8,10 +8,9 @@ from django.db import transaction
 from django.utils import timezone
 
 from eqstudio.jobs import gpu_task, io_task
-from evaluation.models import ReplyJudge
 from evaluation.selectors import queue_of, sittings_due
 from evaluation.services import sitting_advance
-from evaluation.services.judging import judge_advance
+from evaluation.services.judge_work import judge_step, judges_due
 from evaluation.services.runs import STEP_SECONDS, Step
 from evaluation.services.runs_engine import Pace
 from evaluation.services.runs_queue import items_reclaim
@@ -36,11 +35,13 @@ def sitting_compute(sitting_id: int) -> None:
 
 @io_task
 def sittings_sweep() -> None:
-    """Enqueue every model sitting that is due; what dead processes held of it comes free first."""
+    """Enqueue every model sitting and judge that is due; what dead processes held of a sitting comes free first."""
     now = timezone.now()
     for sitting in sittings_due(now=now)[:SWEEP_AT_MOST]:
         items_reclaim(sitting=sitting, now=now)
         sitting_enqueue(sitting.pk)
+    for judge in judges_due(now=now)[:SWEEP_AT_MOST]:
+        replies_step.delay(judge)
 
 
 def sitting_enqueue(sitting_id: int) -> None:
@@ -71,8 +72,7 @@ def _pause(step: Step) -> float | None:
 
 
 @io_task
-def replies_step(judge_id: int, *, again: bool = False) -> None:
-    """Let a judge model grade the next replies; more of them are the next step. ``again`` repeats what failed before."""
-    step = judge_advance(judge=ReplyJudge.objects.select_related("study__split").get(pk=judge_id), again=again)
-    if step.more:
+def replies_step(judge_id: int) -> None:
+    """Let a judge model grade the next replies; more of them are the next step."""
+    if judge_step(judge_id=judge_id):
         transaction.on_commit(lambda: replies_step.delay(judge_id))

@@ -188,7 +188,12 @@ def main() -> int:
         tally.lines.append(f"checks: {'passed' if passed else 'failed'}")
         tally.failed += not passed
     if "sqlite" in wanted:
-        suite(tally, "SQLite", "not e2e and not local and not soak and not models and not vllm and not postgres", options=options)
+        suite(
+            tally,
+            "SQLite",
+            "not e2e and not local and not soak and not models and not vllm and not postgres",
+            options=options,
+        )
     if "postgres" in wanted:
         _team_suite(tally, packages, options)
     if "browser" in wanted:

@@ -8,16 +8,16 @@ from evaluation.backends.recogniser import Recogniser
 flavours: Registry[Backend] = Registry(
     "flavour",
     {
-        "azure": "evaluation.backends.flavours:Azure",
+        "azure": "evaluation.backends.chat_flavours:Azure",
         "command": "evaluation.backends.command:CommandBackend",
         "dashscope": "evaluation.backends.dashscope:DashScope",
-        "gemini": "evaluation.backends.flavours:Gemini",
-        "openai": "evaluation.backends.flavours:ChatFlavour",
-        "portkey": "evaluation.backends.flavours:Portkey",
+        "gemini": "evaluation.backends.chat_flavours:Gemini",
+        "openai": "evaluation.backends.chat_flavours:ChatFlavour",
+        "portkey": "evaluation.backends.chat_flavours:Portkey",
         "transformers": "evaluation.backends.transformers_models:TransformersBackend",
         "vllm": "evaluation.backends.vllm_models:VllmBackend",
-        "vllm-omni": "evaluation.backends.flavours:VllmOmni",
-        "vllm-server": "evaluation.backends.flavours:VllmServer",
+        "vllm-omni": "evaluation.backends.chat_flavours:VllmOmni",
+        "vllm-server": "evaluation.backends.chat_flavours:VllmServer",
     },
 )
 

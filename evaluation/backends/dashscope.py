@@ -10,7 +10,7 @@ import httpx
 
 from eqstudio.errors import GiveUp, ProviderError
 from eqstudio.net import http_failure, http_once, secret
-from evaluation.backends.flavours import ChatFlavour
+from evaluation.backends.chat_flavours import ChatFlavour
 
 
 class DashScope(ChatFlavour):

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import rankdata
 
 from eqstudio.benchmarks.trials import Segment, Trial, TrialKind
 from eqstudio.estimates import Estimate
@@ -202,6 +201,8 @@ def _table(one: Judged) -> Floats:
 
 
 def _figures(judge: Floats, people: Floats, table: Floats) -> tuple[float, float, float, float]:
+    from scipy.stats import rankdata  # noqa: PLC0415 -- slow import, 48 MB
+
     steps = np.arange(HIGH)
     apart = (steps[:, None] - steps[None, :]) ** 2
     expected = float((np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum() * apart).sum())

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
-from scipy.special import ndtri
 
 from eqstudio.estimates import Estimate
 from evaluation.domain.resampling import Floats, Resampling, interval
@@ -131,6 +130,8 @@ def _detection(
         return Estimate(dprime, n=n), Estimate(criterion, n=n)
     table = _by_item(picks, place, resampling.items.shape[1])
     drawn = np.maximum(resampling.items @ table, 0)
+    from scipy.special import ndtri  # noqa: PLC0415 -- slow import
+
     hits = ndtri((drawn[:, 0] + 0.5) / (drawn[:, 1] + 1))
     alarms = ndtri((drawn[:, 2] + 0.5) / (drawn[:, 3] + 1))
     return (

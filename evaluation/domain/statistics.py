@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import stdtrit
 
 from eqstudio.estimates import Estimate, wilson
 
@@ -55,6 +54,8 @@ def mean_estimate(
     if len(sums) < FEW_CLUSTERS:
         lo, hi = _bootstrap_mean(sums, counts, rng)
     else:
+        from scipy.special import stdtrit  # noqa: PLC0415 -- slow import
+
         half = float(stdtrit(len(sums) - 1, 0.975)) * clustered_se(array, names)
         lo, hi = mean - half, mean + half
     if bounds is not None:

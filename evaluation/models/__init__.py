@@ -3,7 +3,7 @@
 from evaluation.models.answers import Response, ScoreRecord, TrialRecord
 from evaluation.models.arena import Arena, Contender, Panel, PanelSystem, Question, RatingSheet, RationaleRating
 from evaluation.models.imports import AnswerImport, AnswerImportWithdrawal, ImportedAnswer
-from evaluation.models.judging import ReplyGrade, ReplyJudge, ReplyJudgement
+from evaluation.models.judging import JudgeWork, ReplyGrade, ReplyJudge, ReplyJudgement
 from evaluation.models.parts import Part
 from evaluation.models.people import (
     CompletionCode,
@@ -30,6 +30,7 @@ __all__ = [
     "FrozenNorm",
     "ImportedAnswer",
     "Invitation",
+    "JudgeWork",
     "Panel",
     "PanelSystem",
     "Part",

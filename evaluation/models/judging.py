@@ -34,6 +34,19 @@ class ReplyJudge(AppendOnly):
         return self.name
 
 
+class JudgeWork(models.Model):
+    """Whether a judge model was asked to go through the replies, and who does so now."""
+
+    judge = models.OneToOneField(ReplyJudge, on_delete=models.CASCADE, related_name="work")
+    wanted = models.BooleanField(default=False, help_text="there are replies to go through")
+    errors_before = models.DateTimeField(null=True, help_text="what came to an error before this is asked anew")
+    lease_until = models.DateTimeField(null=True, help_text="nobody else takes a step before this")
+    stopped = models.TextField(blank=True, help_text="why it cannot go on")
+
+    def __str__(self) -> str:
+        return f"{self.judge}{' (at work)' if self.wanted else ''}"
+
+
 class ReplyJudgement(AppendOnly):
     """What one person or one judge model said about one reply, as given. Stored before it is read."""
 

@@ -10,7 +10,7 @@ from eqstudio.benchmarks.trials import Outcome
 from eqstudio.errors import NotFound
 from eqstudio.models import User
 from evaluation.domain.judging import REPLY
-from evaluation.models import Response, Study
+from evaluation.models import JudgeWork, Response, Study
 from evaluation.selectors.marks import IMPORTED, counting
 
 
@@ -43,3 +43,9 @@ def reply_for(user: User, study: Study, uid: str) -> Response:
 def studies_with_replies() -> list[Study]:
     """Open studies in which replies were given."""
     return list(Study.objects.filter(is_open=True, respondents__sittings__trials__key=REPLY).distinct().order_by("-pk"))
+
+
+def judges_at_work(*, study: Study) -> QuerySet[JudgeWork]:
+    """Judges that go through the replies now, and those that had to stop. One query."""
+    found = JudgeWork.objects.filter(judge__study=study).exclude(wanted=False, stopped="")
+    return found.select_related("judge").order_by("pk")

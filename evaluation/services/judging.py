@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from random import Random
 from typing import Any, NamedTuple
 
@@ -218,11 +219,15 @@ class Step(NamedTuple):
 
 
 def judge_advance(
-    *, judge: ReplyJudge, at_most: int = 20, again: bool = False, sleep: Callable[[float], None] = time.sleep
+    *,
+    judge: ReplyJudge,
+    at_most: int = 20,
+    errors_before: datetime | None = None,
+    sleep: Callable[[float], None] = time.sleep,
 ) -> Step:
     """Ask a judge model about the next replies. Each judgement is stored raw and committed before it is read. A provider that
     asks for patience is asked again up to five times; then, and where trying again cannot help, the judgement is an error.
-    ``again`` asks once more where an earlier step came to an error.
+    What came to an error before ``errors_before`` is asked once more.
     """
     content = judge.content
     scale = BY_NAME[content["scale"]]
@@ -232,7 +237,7 @@ def judge_advance(
             _("This judge was %(then)s; the settings now say %(now)s. Set them back, or make a new judge.")
             % {"then": content["model"], "now": backend.model}
         )
-    waiting = _waiting(judge, scale, again=again)
+    waiting = _waiting(judge, scale, errors_before)
     until = time.monotonic() + STEP_S
     judged = 0
     backend.load()
@@ -244,14 +249,14 @@ def judge_advance(
             judged += 1
     finally:
         backend.close()
-    return Step(judged, bool(_waiting(judge, scale, again=False)))
+    return Step(judged, bool(_waiting(judge, scale, errors_before)))
 
 
-def _waiting(judge: ReplyJudge, scale: Scale, *, again: bool) -> list[Response]:
-    """Replies that the judge has not been asked about; ``again``: also those where all that came was an error."""
+def _waiting(judge: ReplyJudge, scale: Scale, errors_before: datetime | None) -> list[Response]:
+    """Replies that the judge has not been asked about, or where all that came before ``errors_before`` was an error."""
     asked = ReplyJudgement.objects.filter(judge=judge)
-    if again:
-        asked = asked.exclude(failure=Outcome.ERROR.value)
+    if errors_before is not None:
+        asked = asked.exclude(failure=Outcome.ERROR.value, created__lt=errors_before)
     rows = replies_of(study=judge.study).exclude(pk__in=asked.values("response"))
     rows = rows.select_related("trial__dialogue", "trial__sitting__respondent__study").order_by("pk")
     return [row for row in rows if not scale.vocal or row.paradata.get(REPLY_CLIP)]

@@ -44,7 +44,7 @@ def arenas(request: HttpRequest, uid: str) -> HttpResponse:
             form.add_error(error.field if error.field in form.fields else None, error.message)
         else:
             return redirect("arena", made.uid)
-    context = {"study": study, "form": form, "arenas": list(study.arenas.all())}
+    context = {"study": study, "form": form, "arenas": list(Arena.objects.filter(study=study))}
     return render(request, "evaluation/arenas.html", context, status=422 if form.errors else 200)
 
 

@@ -17,12 +17,15 @@ from eqstudio.access import guests_welcome, is_guest
 from eqstudio.errors import Conflict, NotFound
 from eqstudio.middleware import GuestMiddleware
 from eqstudio.rates import within_rate
+from eqstudio.signin import PasswordBackend
 from evaluation.models import Invitation
 from evaluation.selectors import protocol_of
 from evaluation.services.invitations import invitation_open, invitation_refusal
 from evaluation.services.joining import Joined, person_join, person_resume
 from evaluation.views.sit_question import page_language
 
+BACKEND = f"{PasswordBackend.__module__}.{PasswordBackend.__qualname__}"
+"""How the person of a session is found again; a guest has no password to sign in with."""
 CODE_RATES = "10/10m/ip,60/d/ip"
 """How often one address may enter a code that is none."""
 JOIN_RATES = "120/10m/ip"
@@ -86,7 +89,7 @@ def _enter(request: HttpRequest, joined: Joined) -> HttpResponse:
     here = reverse("sit", args=[joined.sitting.uid])
     if is_guest(joined.user):
         if request.user != joined.user:
-            login(request, joined.user, backend="eqstudio.signin.PasswordBackend")
+            login(request, joined.user, backend=BACKEND)
         request.session[GuestMiddleware.HOME] = here
     return redirect(here)
 

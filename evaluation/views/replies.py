@@ -24,7 +24,8 @@ from evaluation.domain.judging import BY_NAME, HIGH, LOW, SCALES, Scale
 from evaluation.forms_replies import JudgeForm
 from evaluation.models import ReplyJudge, ReplyJudgement, Response, Study
 from evaluation.selectors import study_for, study_to_curate_for
-from evaluation.selectors.replies import reply_for, reply_text
+from evaluation.selectors.replies import judges_at_work, reply_for, reply_text
+from evaluation.services.judge_work import judge_start
 from evaluation.services.judging import clips_of_reply, judge_create, reply_clip, reply_judge, reply_next, scales_of
 from evaluation.services.reply_results import ROUGE, replies_build
 from evaluation.tasks import replies_step
@@ -58,13 +59,15 @@ def replies(request: HttpRequest, uid: str) -> HttpResponse:
         "form": form,
         "judged": shown_replies(replies_build(study, with_key=with_key)),
         "with_key": with_key,
+        "works": judges_at_work(study=study),
     }
     return render(request, "evaluation/replies.html", context, status=422 if form.errors else 200)
 
 
 def _enqueue(judges: list[ReplyJudge]) -> None:
     for judge in judges:
-        transaction.on_commit(partial(replies_step.delay, judge.pk, again=True))
+        judge_start(judge=judge)
+        transaction.on_commit(partial(replies_step.delay, judge.pk))
 
 
 @require_GET

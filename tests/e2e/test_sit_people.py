@@ -18,7 +18,7 @@ from evaluation.services.invitations import invitation_token, invitations_create
 from evaluation.services.unblinding import study_unblind
 from tests.eqstudio.factories import admin
 from tests.evaluation.factories import model_respondent, sit_through, speecheq_study, wrong_answer
-from tests.evaluation.test_people import answer_all, join, protocol, specials
+from tests.evaluation.people import answer_all, join, protocol, specials
 
 pytestmark = pytest.mark.django_db(transaction=True)
 WAIT_MS = 20_000

@@ -9,8 +9,8 @@ from django.core.exceptions import ImproperlyConfigured
 from eqstudio.errors import InvalidInput, ProviderError, UnknownAlias
 from eqstudio.settings_models import ExamModel, models_read, prices_with
 from evaluation.backends import backends, flavours
+from evaluation.backends.chat_flavours import settled
 from evaluation.backends.dashscope import put_together
-from evaluation.backends.flavours import settled
 from evaluation.backends.speaking import reply_kept
 from evaluation.forms import RunForm
 from evaluation.models import Response

@@ -1,20 +1,23 @@
 """Open replies: judged by people on a page and by judge models, whose agreement with people stands beside every figure."""
 
 import json
+from datetime import timedelta
 
 import numpy as np
 import pytest
 from django.core.management import call_command
 from django.urls import reverse
+from django.utils import timezone
 
 from eqstudio.benchmarks import benchmark_get
 from eqstudio.benchmarks.base import Trial, TrialKind
 from eqstudio.errors import Conflict, GiveUp, InvalidInput, ProviderError, Refused, Retry
 from evaluation.backends import Answer, Backend, backends
 from evaluation.domain.judging import FEW, SAME, SCALES, Judged, judge_agreement, judge_trial, rouge_l
-from evaluation.models import ReplyGrade, ReplyJudge, ReplyJudgement, Response
-from evaluation.selectors.replies import replies_of
+from evaluation.models import JudgeWork, ReplyGrade, ReplyJudge, ReplyJudgement, Response
+from evaluation.selectors.replies import judges_at_work, replies_of
 from evaluation.services import comparison_build, response_record, sitting_open, trial_next
+from evaluation.services.judge_work import judge_start, judge_step, judges_due
 from evaluation.services.judging import judge_advance, judge_create, reply_judge, reply_next, scales_of
 from evaluation.services.reply_results import replies_build
 from generation.selectors import item_view
@@ -181,7 +184,7 @@ def test_failures_are_asked_again_and_end_as_errors_that_a_later_round_repeats(s
     assert sorted(ReplyGrade.objects.values_list("outcome", flat=True)) == ["answered"] * 4 + ["error"] * 2
     scripted.script = ["5", "5"]
     assert advance(judge).judged == 0
-    assert advance(judge, again=True).judged == 2
+    assert advance(judge, errors_before=timezone.now()).judged == 2
     assert replies_build(study)["judges"][0]["outcomes"] == {"answered": 6}
 
 
@@ -192,6 +195,31 @@ def test_a_judge_goes_on_where_it_stopped(study, scripted):
     assert advance(judge, at_most=4) == (2, False)
     assert advance(judge).judged == 0
     assert judge_create(study=study, backend="scripted", scales=["naturalness"]) == [judge]
+
+
+def test_a_judge_at_work_is_leased_and_taken_up_again_after_a_kill(study, scripted):
+    judge = judge_create(study=study, backend="scripted", scales=["naturalness"])[0]
+    scripted.script = ["3"] * 6
+    judge_start(judge=judge)
+    now = timezone.now()
+    JudgeWork.objects.update(lease_until=now + timedelta(minutes=5))  # somebody was at it and is gone
+
+    assert (judge_step(judge_id=judge.pk, now=now), list(judges_due(now=now)), scripted.asked) == (False, [], [])
+    later = now + timedelta(minutes=6)
+    assert list(judges_due(now=later)) == [judge.pk]
+    assert judge_step(judge_id=judge.pk, now=later) is False
+    assert ReplyJudgement.objects.filter(judge=judge).count() == 6
+    assert (list(judges_due(now=later)), list(judges_at_work(study=study))) == ([], [])
+
+
+def test_a_judge_that_cannot_go_on_says_why(study, scripted, monkeypatch):
+    judge = judge_create(study=study, backend="scripted", scales=["naturalness"])[0]
+    judge_start(judge=judge)
+    monkeypatch.setattr(Scripted, "parameters", lambda _self: {"temperature": 1})
+
+    assert judge_step(judge_id=judge.pk) is False
+    assert "settings now say" in judges_at_work(study=study).get().stopped
+    assert list(judges_due(now=timezone.now())) == []
 
 
 def test_a_judge_that_was_another_model_is_not_asked(study, scripted, monkeypatch):

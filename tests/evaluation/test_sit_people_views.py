@@ -2,7 +2,6 @@
 
 import json
 import re
-from datetime import timedelta
 
 import pytest
 from django.conf import settings
@@ -14,14 +13,10 @@ from django.utils import timezone
 from annotation.domain.headphones import tones_of
 from annotation.services.headphones import token_open
 from evaluation.models import Consent, Part, Participant, PersonalDetails, Response, TrialRecord
-from evaluation.services import protocol_lock, study_close, study_create
+from evaluation.services import study_close
 from evaluation.services.invitations import invitation_token, invitations_create
-from evaluation.services.participants import details_store
-from tests.annotation.factories import lease, round_with
-from tests.eqstudio.factories import annotator
-from tests.evaluation.factories import heard_all, right_answer, sit_through, speecheq_study, split_of, wrong_answer
-from tests.evaluation.test_people import answer_all, join, protocol, specials
-from tests.generation.factories import speecheq_dialogue
+from tests.evaluation.factories import heard_all, right_answer, speecheq_study, wrong_answer
+from tests.evaluation.people import answer_all, protocol, specials
 
 pytestmark = pytest.mark.django_db
 JSON = {"HTTP_ACCEPT": "application/json"}
@@ -291,130 +286,6 @@ def test_attention_items_and_repetitions_look_like_any_other_question(client, st
 # The researcher's pages
 
 
-def test_people_page_shows_counts_only_until_it_is_unblinded(client, study, rita):
-    protocol(study, analysis={"exclusions": [{"rule": "incomplete", "threshold": None}]})
-    protocol_lock(study=study)
-    answer_all(join(study).sitting, stop=1)
-    client.force_login(rita)
-    address = reverse("study_people", args=[study.uid])
-
-    before = client.get(address).content.decode()
-    client.post(reverse("study_unblind", args=[study.uid]))
-    after = client.get(address).content.decode()
-
-    flag = '<span class="chip warn">not all items answered'
-    assert ("1 person is left out" in before, flag in before, "Results with and without" in before) == (
-        True,
-        False,
-        False,
-    )
-    assert (flag in after, "Results with and without" in after) == (True, True)
-
-
-def test_unblinding_an_unlocked_study_is_refused(client, study, rita):
-    client.force_login(rita)
-
-    assert client.post(reverse("study_unblind", args=[study.uid]), **JSON).status_code == 409
-
-
-def test_platform_names_are_in_the_payment_list_of_admins_only(client, study, rita, ada):
-    link = invitations_create(study=study, max_uses=5, parameters={"person": "PROLIFIC_PID"})[0]
-    join(study, invitation=link, crowd={"person": "5f0c1d2e"})
-    address = reverse("study_people_csv", args=[study.uid])
-
-    lists = []
-    for user in (rita, ada):
-        client.force_login(user)
-        lists.append(client.get(address).content.decode())
-
-    assert ["5f0c1d2e" in one for one in lists] == [False, True]
-    assert all(Participant.objects.get().code in one for one in lists)
-
-
-def test_an_admin_withdraws_a_person_on_request_and_a_researcher_does_not(client, study, rita, ada):
-    join(study)
-    one = Participant.objects.get()
-    address = reverse("participant_withdraw", args=[study.uid, one.uid])
-    client.force_login(rita)
-    assert client.post(address).status_code == 403
-    client.force_login(ada)
-
-    assert client.post(address).status_code == 302
-
-    one.refresh_from_db()
-    assert (one.outcome, one.reason) == ("withdrawn", "request")
-
-
-def test_invitations_are_made_listed_downloaded_and_taken_back(client, study, rita):
-    client.force_login(rita)
-    address = reverse("invitations", args=[study.uid])
-
-    client.post(address, {"label": "wave 1", "count": 2, "max_uses": 1, "days": 7})
-    html = client.get(address).content.decode()
-    table = client.get(reverse("invitations_csv", args=[study.uid])).content.decode().splitlines()
-    first = study.invitations.first()
-    client.post(reverse("invitation_revoke", args=[study.uid, first.uid]))
-
-    assert (html.count("/join/"), len(table)) == (2, 3)
-    assert [one.label for one in study.invitations.all()] == ["wave 1 1", "wave 1 2"]
-    assert "taken back" in client.get(address).content.decode()
-
-
-def test_a_wrong_invitation_keeps_what_was_entered(client, study, rita):
-    client.force_login(rita)
-
-    answer = client.post(
-        reverse("invitations", args=[study.uid]),
-        {"label": "wave 1", "count": 1, "max_uses": 1, "days": 7, "return_url": "ftp://x"},
-    )
-
-    assert answer.status_code == 422
-    assert 'value="ftp://x"' in answer.content.decode()
-    assert study.invitations.count() == 0
-
-
-def test_special_items_are_chosen_on_their_page(client, study, rita):
-    client.force_login(rita)
-    dialogue = speecheq_dialogue()
-    address = reverse("study_specials", args=[study.uid])
-
-    assert dialogue.uid in client.get(address).content.decode()
-    assert client.post(address, {"practice": "", "attention": dialogue.uid}).status_code == 302
-    refused = client.post(address, {"practice": study.split.items.first().dialogue.uid, "attention": ""})
-
-    assert refused.status_code == 422
-    assert study.specials.get().dialogue == dialogue
-
-
-def test_what_people_told_is_shown_as_counts(client, study, rita):
-    protocol(study, recruitment={"demographics": ["age_band", "hobby"]})
-    link = invitations_create(study=study, max_uses=20)[0]
-    for _ in range(6):
-        participant = Participant.objects.get(respondent=join(study, invitation=link).sitting.respondent)
-        details_store(participant=participant, answers={"age_band": "25-34", "hobby": "chess"})
-    client.force_login(rita)
-
-    html = client.get(reverse("study_people", args=[study.uid])).content.decode()
-
-    assert "25-34" in html
-    assert "chess" not in html
-
-
-def test_people_page_is_constant_in_queries(client, study, rita, django_assert_max_num_queries):
-    link = invitations_create(study=study, max_uses=20)[0]
-    client.force_login(rita)
-    address = reverse("study_people", args=[study.uid])
-    counts = []
-    for people in (1, 3):
-        while Participant.objects.count() < people:
-            answer_all(join(study, invitation=link).sitting)
-        with django_assert_max_num_queries(200) as counted:
-            client.get(address)
-        counts.append(len(counted))
-
-    assert counts[0] == counts[1]
-
-
 def test_nobody_goes_on_in_a_closed_study_and_what_was_answered_stays(client, study, link):
     here = come_in(client, link)
     client.post(f"{here}begin/")
@@ -436,14 +307,3 @@ def test_guests_are_no_people_of_the_house(client, study, link, ada):
     client.force_login(ada)
 
     assert guest.username not in client.get(reverse("people")).content.decode()
-
-
-def test_who_had_met_items_before_is_marked(client, rita):
-    mine = annotator()
-    round_ = round_with(items=1)
-    lease(round_, mine, timezone.now() - timedelta(hours=1))
-    study = study_create(name="met", split=split_of([round_.items.get().dialogue]))
-    sit_through(study, user=mine)
-    client.force_login(rita)
-
-    assert "had met 1 item before" in client.get(reverse("study_people", args=[study.uid])).content.decode()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from typing import Any
 
+from django.utils import timezone
+
 from eqstudio.management.base import StudioCommand
 from evaluation.backends import backends, evaluators
 from evaluation.domain.judging import BY_NAME
@@ -32,11 +34,10 @@ class Command(StudioCommand):
         )
         judged = 0
         for judge in judges:
-            step = judge_advance(judge=judge, again=True)
-            judged += step.judged
-            while step.more:
-                step = judge_advance(judge=judge)
-                judged += step.judged
+            began, more = timezone.now(), True
+            while more:
+                step = judge_advance(judge=judge, errors_before=began)
+                judged, more = judged + step.judged, step.more
         found = replies_build(study) or {"judges": []}
         mine = [one for one in found["judges"] if one["name"] == judges[0].name]
         return {"study": study.name, "judge": judges[0].name, "judged": judged, "judges": mine}
