@@ -177,6 +177,8 @@ def _nobody_to_compare(result: Mapping[str, Any]) -> str:
         return _("So far only people who can read the key have answered, and no model.")
     if "rule" in kinds:
         return _("Only rules that do not listen have answered yet: no person and no model.")
+    if not kinds & SYSTEMS and any(result["left_out"].values()):
+        return _("Everybody who has answered is left out of the figures: there is nobody to compare.")
     return _("Nobody has answered yet.")
 
 

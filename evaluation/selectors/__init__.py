@@ -20,13 +20,14 @@ from evaluation.selectors.lists import (
     studies_listed,
     with_sittings,
 )
-from evaluation.selectors.marks import IMPORTED, counted, counting, in_the_middle, marks_of, withdrawn_answers
+from evaluation.selectors.marks import IMPORTED, counted, counting, marks_of, withdrawn_answers
 from evaluation.selectors.named import hears_everywhere, study_named
 from evaluation.selectors.planned import planned_of
 from evaluation.selectors.plans import order_of
 from evaluation.selectors.progress import (
     Progress,
     dialogue_order,
+    in_the_middle,
     outcome_counts,
     sitting_progress,
     sittings_progress,

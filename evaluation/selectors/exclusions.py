@@ -13,6 +13,7 @@ from eqstudio.models import Event
 from evaluation.domain.exclusions import Finding, Given, Sat, finding
 from evaluation.models import Part, PlanEntry, Respondent, Response, ScoreRecord, Sitting, Study
 from evaluation.selectors.exposure import exposures
+from evaluation.selectors.progress import in_the_middle
 from evaluation.selectors.protocols import protocol_of
 from generation.models import Variant
 
@@ -54,7 +55,7 @@ def sittings_told(*, study: Study, sittings: Iterable[Sitting] | None = None) ->
     rows = list(chosen.select_related("respondent") if sittings is None else sittings)
     answers = _answers(rows)
     sounds = _sounds(answers)
-    planned = _planned(rows)
+    planned, unfinished = _planned(rows), in_the_middle(study)
     checks = _checks(rows)
     since = {row.respondent.user_id: row.started for row in rows if row.respondent.user_id is not None}
     met = exposures(study=study, dialogues={one for items in planned.values() for one in items}, since=since)
@@ -62,12 +63,11 @@ def sittings_told(*, study: Study, sittings: Iterable[Sitting] | None = None) ->
     for row in rows:
         given = tuple(_given(answer, sounds, study.gate_share) for answer in answers[row.pk])
         items, user = planned.get(row.pk, set()), row.respondent.user_id
-        begun = [answer.trial.dialogue_id for answer in answers[row.pk] if answer.trial.part == Part.ITEM]
-        left = set(begun[-1:]) if row.state == Sitting.State.OPEN else set()
+        begun = {answer.trial.dialogue_id for answer in answers[row.pk] if answer.trial.part == Part.ITEM}
         found[row.respondent_id] = Sat(
             given=given,
-            planned=len(items) or len(set(begun)),
-            done=len(set(begun) - left),
+            planned=len(items) or len(begun),
+            done=sum((row.pk, dialogue) not in unfinished for dialogue in begun),
             headphones=checks.get(user) if user is not None else None,
             exposed=len(met[user] & items) if user is not None else 0,
             key_access=row.key_access,

@@ -6,14 +6,15 @@ from collections.abc import Collection, Iterator
 from itertools import groupby
 from operator import itemgetter
 
-from django.db.models import Max, Q, QuerySet
+from django.db.models import Q, QuerySet
 from django.db.models.functions import Substr
 
 from eqstudio.benchmarks.base import Score
 from evaluation.domain.metrics import Mark
-from evaluation.models import ImportedAnswer, Part, RunItem, ScoreRecord, Sitting, Study, TrialRecord
+from evaluation.models import ImportedAnswer, Part, ScoreRecord, Sitting, Study
 from evaluation.models.imports import RUNS
 from evaluation.selectors.exclusions import excluded_of
+from evaluation.selectors.progress import in_the_middle
 
 IMPORTED = "imported"
 """Rule of a score that a result file brought along: it counts before any reading of our own."""
@@ -92,21 +93,3 @@ def marks_of(
         respondent, run, dialogue, key, outcome, correct, number, gold, sitting, letter = counts[2:]
         if (sitting, dialogue) not in unfinished:
             yield Mark(respondent, run % RUNS, dialogue, key, outcome, Score(correct, number, gold), letter)
-
-
-def in_the_middle(study: Study) -> set[tuple[int, int]]:
-    """Sitting and dialogue of every item that is still being asked: those in a run's queue, and a person's latest."""
-    latest = (
-        TrialRecord.objects.filter(
-            sitting__respondent__study=study, sitting__state=Sitting.State.OPEN, sitting__queued=0
-        )
-        .order_by()
-        .values("sitting")
-        .annotate(last=Max("pk"))
-        .values_list("last", flat=True)
-    )
-    found = set(
-        TrialRecord.objects.filter(pk__in=list(latest), part=Part.ITEM).values_list("sitting_id", "dialogue_id")
-    )
-    queued = RunItem.objects.filter(sitting__respondent__study=study).order_by()
-    return found | set(queued.values_list("sitting_id", "dialogue_id"))

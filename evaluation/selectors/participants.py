@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from statistics import median
 
-from django.db.models import Count, Max, Min, QuerySet
+from django.db.models import Count, Max, Min, Q, QuerySet
 
 from eqstudio.errors import NotFound
 from evaluation.domain.cells import cells_published
@@ -82,8 +82,20 @@ def stage_of(*, participant: Participant, sitting: Sitting, protocol: Protocol |
 
 
 @dataclass(frozen=True)
+class _Spent:
+    """What a sitting holds: answers of the exam and of practice, active minutes, minutes between the first answer and the last."""
+
+    answers: int = 0
+    practice: int = 0
+    minutes: float = 0.0
+    span: float | None = None
+
+
+@dataclass(frozen=True)
 class PersonLine:
-    """A line of the payment list. ``minutes`` are active ones, ``span`` the minutes from the first answer to the last."""
+    """A line of the payment list. ``answers`` are those of the exam, as the person's own pages count them; ``practice`` stands
+    apart. ``minutes`` are active ones, ``span`` the minutes from the first answer to the last, practice among both.
+    """
 
     participant: Participant
     sitting: Sitting | None
@@ -92,6 +104,7 @@ class PersonLine:
     minutes: float
     span: float | None
     completion: str
+    practice: int = 0
 
     @property
     def paid(self) -> bool:
@@ -119,16 +132,22 @@ def people_lines(*, study: Study) -> list[PersonLine]:
     return [_line(one, latest[one.respondent_id], protocol, spent, begun) for one in people]
 
 
-def _spent(sittings: Iterable[Sitting]) -> dict[int, tuple[int, float, float | None]]:
-    """By sitting: answers, active minutes, and minutes between the first answer and the last."""
+def _spent(sittings: Iterable[Sitting]) -> dict[int, _Spent]:
+    """By sitting, where something was answered."""
     rows = Response.objects.filter(trial__sitting__in=list(sittings)).order_by()
     active: Counter[int] = Counter()
     for sitting, paradata in rows.values_list("trial__sitting_id", "paradata").iterator(chunk_size=2_000):
         active[sitting] += paradata.get("active_ms") or 0
-    counted = rows.values("trial__sitting").annotate(n=Count("pk"), first=Min("trial__created"), last=Max("created"))
+    counted = rows.values("trial__sitting").annotate(
+        n=Count("pk"),
+        practice=Count("pk", filter=Q(trial__part=Part.PRACTICE)),
+        first=Min("trial__created"),
+        last=Max("created"),
+    )
     return {
-        row["trial__sitting"]: (
-            row["n"],
+        row["trial__sitting"]: _Spent(
+            row["n"] - row["practice"],
+            row["practice"],
             active[row["trial__sitting"]] / MS_A_MINUTE,
             (row["last"] - row["first"]).total_seconds() / 60,
         )
@@ -140,10 +159,10 @@ def _line(
     one: Participant,
     sitting: Sitting | None,
     protocol: Protocol,
-    spent: dict[int, tuple[int, float, float | None]],
+    spent: dict[int, _Spent],
     begun: set[int],
 ) -> PersonLine:
-    answers, minutes, span = spent.get(sitting.pk, (0, 0.0, None)) if sitting else (0, 0.0, None)
+    took = spent.get(sitting.pk, _Spent()) if sitting else _Spent()
     consents = list(one.consents.all())
     past = Walked(
         eligible=one.eligible,
@@ -156,7 +175,16 @@ def _line(
         over=bool(one.outcome) or bool(sitting and sitting.state == Sitting.State.CANCELLED),
     )
     codes = [row.code for row in one.completion_codes.all() if row.outcome == one.outcome]
-    return PersonLine(one, sitting, stage_next(protocol, past), answers, minutes, span, codes[0] if codes else "")
+    return PersonLine(
+        participant=one,
+        sitting=sitting,
+        stage=stage_next(protocol, past),
+        answers=took.answers,
+        practice=took.practice,
+        minutes=took.minutes,
+        span=took.span,
+        completion=codes[0] if codes else "",
+    )
 
 
 FUNNEL = (Stage.ELIGIBILITY, Stage.CONSENT, Stage.NO_AI, Stage.HEADPHONES, Stage.INSTRUCTIONS)
@@ -175,7 +203,9 @@ def funnel_of(
         Stage.CONSENT: lambda line: any(row.agreed for row in line.participant.consents.all()),
         Stage.NO_AI: lambda line: line.participant.no_ai_at is not None,
         Stage.HEADPHONES: lambda line: line.participant.headphones_at is not None,
-        Stage.INSTRUCTIONS: lambda line: line.participant.instructions_at is not None or line.answers > 0,
+        Stage.INSTRUCTIONS: lambda line: (
+            line.participant.instructions_at is not None or line.answers + line.practice > 0
+        ),
     }
     steps = [("joined", len(rows))]
     steps += [(stage.value, sum(past[stage](line) for line in rows)) for stage in FUNNEL if stage in set(asked)]

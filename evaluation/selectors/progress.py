@@ -8,7 +8,7 @@ from random import Random
 
 from django.db.models import Count, Max, Min, Q
 
-from evaluation.models import Part, PlanEntry, Respondent, Response, RunItem, Sitting
+from evaluation.models import Part, PlanEntry, Respondent, Response, RunItem, Sitting, Study, TrialRecord
 from evaluation.selectors.sampled import items_counted, items_of
 
 
@@ -102,16 +102,30 @@ def _progress(sitting: Sitting, counts: Mapping[str, object] | None, total: int,
     )
 
 
-def outcome_counts(*, sitting: Sitting) -> dict[str, int]:
-    """How many answers of this sitting came to which outcome, by their latest score."""
-    found = (
-        Response.objects.filter(trial__sitting=sitting, trial__retake=None)
+def in_the_middle(study: Study) -> set[tuple[int, int]]:
+    """Sitting and dialogue of every item that is still being asked: those in a run's queue, and a person's latest."""
+    latest = (
+        TrialRecord.objects.filter(
+            sitting__respondent__study=study, sitting__state=Sitting.State.OPEN, sitting__queued=0
+        )
         .order_by()
-        .values("failure")
-        .annotate(n=Count("pk"))
+        .values("sitting")
+        .annotate(last=Max("pk"))
+        .values_list("last", flat=True)
     )
+    found = set(
+        TrialRecord.objects.filter(pk__in=list(latest), part=Part.ITEM).values_list("sitting_id", "dialogue_id")
+    )
+    queued = RunItem.objects.filter(sitting__respondent__study=study).order_by()
+    return found | set(queued.values_list("sitting_id", "dialogue_id"))
+
+
+def outcome_counts(*, sitting: Sitting) -> dict[str, int]:
+    """How many answers of this sitting came to which outcome, by their latest score; practice is not counted."""
+    given = Response.objects.filter(trial__sitting=sitting, trial__retake=None).exclude(trial__part=Part.PRACTICE)
+    found = given.order_by().values("failure").annotate(n=Count("pk"))
     failures = {row["failure"]: row["n"] for row in found if row["failure"]}
-    parsed = Response.objects.filter(trial__sitting=sitting, trial__retake=None, failure="").aggregate(
+    parsed = given.filter(failure="").aggregate(
         all=Count("pk", distinct=True),
         answered=Count("pk", filter=Q(scores__outcome="answered"), distinct=True),
     )

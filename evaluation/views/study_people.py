@@ -142,8 +142,16 @@ def study_people_csv(request: HttpRequest, uid: str) -> HttpResponse:
     findings, open_ = findings_of(study), unblinded(study)
     pay = protocol_of(study).recruitment.pay
     named = can_administer(request.user)
-    header = ["code", "invitation", "state", "outcome", "reason", "answers", "active_minutes", "minutes_first_to_last"]
-    header += ["completion_code", "flags", "pay", "withdrawn", *(["crowd_person", "crowd_session"] if named else [])]
+    header = ["code", "invitation", "state", "outcome", "reason", "answers", "practice_answers"]
+    header += [
+        "active_minutes",
+        "minutes_first_to_last",
+        "completion_code",
+        "flags",
+        "pay",
+        "withdrawn",
+        *(["crowd_person", "crowd_session"] if named else []),
+    ]
     return csv_response(
         name=f"people-{study.name}.csv",
         header=header,
@@ -164,6 +172,7 @@ def _csv_row(
         one.outcome,
         one.reason,
         line.answers,
+        line.practice,
         line.minutes,
         line.span,
         line.completion,

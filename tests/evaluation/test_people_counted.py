@@ -12,9 +12,10 @@ from django.utils import timezone
 from annotation.models import HeadphoneCheck
 from eqstudio.errors import Conflict
 from eqstudio.models import Event
+from evaluation.domain.flow import Stage
 from evaluation.models import Part, Participant, PersonalDetails, Response
-from evaluation.selectors import findings_of, marks_of
-from evaluation.selectors.participants import demographics_published, people_lines
+from evaluation.selectors import findings_of, marks_of, outcome_counts, sitting_progress
+from evaluation.selectors.participants import demographics_published, funnel_of, people_lines
 from evaluation.services import (
     comparison_build,
     protocol_lock,
@@ -92,12 +93,34 @@ def test_results_with_and_without_stand_side_by_side(study):
     assert table["nobody"].gap.value == 0.5
 
 
-def test_a_sitting_that_was_left_is_incomplete(study):
+@pytest.mark.parametrize(("answers", "share"), [(1, 0.0), (2, 0.25), (3, 0.25), (6, 0.75)])
+def test_a_sitting_that_was_left_is_incomplete_and_its_finished_dialogues_count(study, answers, share):
     rules(study, "incomplete")
-    answer_all(join(study).sitting, stop=2)
+    answer_all(join(study).sitting, stop=answers)
 
     (found,) = next(iter(findings_of(study).values()))
-    assert (found.value, found.flagged) == (0.0, True)
+    assert (found.value, found.flagged) == (share, True)
+
+
+def test_practice_stands_apart_from_the_answers_that_everybody_counts(study):
+    specials(study, Part.PRACTICE, 1)
+    protocol(study, execution={"practice": 1})
+    sitting = join(study).sitting
+    asked = answer_all(sitting)
+
+    (line,) = people_lines(study=study)
+    assert (line.answers, line.practice) == (8, 2)
+    assert (len(asked), sitting_progress(sitting=sitting).answers) == (10, 8)
+    assert outcome_counts(sitting=sitting) == {"answered": 8}
+
+
+def test_who_has_only_practised_has_answered_nothing_yet(study):
+    specials(study, Part.PRACTICE, 1)
+    protocol(study, execution={"practice": 1})
+    answer_all(join(study).sitting, stop=2)
+
+    funnel = dict(funnel_of(lines=people_lines(study=study), asked=[Stage.INSTRUCTIONS]))
+    assert (funnel["instructions"], funnel["answered"], funnel["counted"]) == (1, 0, 0)
 
 
 def test_the_headphone_check_of_a_person_is_looked_at(study):

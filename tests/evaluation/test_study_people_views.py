@@ -1,19 +1,21 @@
 """The researcher's pages about the people of a study: funnel, payment, invitations, special items, rules as counts."""
 
+import csv
+import io
 from datetime import timedelta
 
 import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from evaluation.models import Participant
+from evaluation.models import Part, Participant
 from evaluation.services import protocol_lock, study_create
 from evaluation.services.invitations import invitations_create
 from evaluation.services.participants import details_store
 from tests.annotation.factories import lease, round_with
 from tests.eqstudio.factories import annotator
 from tests.evaluation.factories import sit_through, speecheq_study, split_of
-from tests.evaluation.people import answer_all, join, protocol
+from tests.evaluation.people import answer_all, join, protocol, specials
 from tests.generation.factories import speecheq_dialogue
 
 pytestmark = pytest.mark.django_db
@@ -43,6 +45,32 @@ def test_people_page_shows_counts_only_until_it_is_unblinded(client, study, rita
         False,
     )
     assert (flag in after, "Results with and without" in after) == (True, True)
+
+
+def test_page_and_payment_list_tell_practice_apart(client, study, rita):
+    specials(study, Part.PRACTICE, 1)
+    protocol(study, execution={"practice": 1})
+    answer_all(join(study).sitting)
+    client.force_login(rita)
+
+    page = client.get(reverse("study_people", args=[study.uid])).content.decode()
+    listed = client.get(reverse("study_people_csv", args=[study.uid])).content.decode("utf-8-sig")
+
+    (row,) = csv.DictReader(io.StringIO(listed))
+    assert (row["answers"], row["practice_answers"]) == ("4", "2")
+    assert '<td class="num">4<div class="muted small">practice: 2</div></td>' in page
+
+
+def test_where_rules_leave_everybody_out_the_comparison_says_so(client, study, rita):
+    protocol(study, analysis={"exclusions": [{"rule": "incomplete", "threshold": None}]})
+    answer_all(join(study).sitting, stop=1)
+    client.force_login(rita)
+
+    page = client.get(reverse("comparison", args=[study.uid])).content.decode()
+
+    assert "Everybody who has answered is left out of the figures" in page
+    assert "Everybody who answered is left out</h2>" in page
+    assert "Nobody has answered yet" not in page
 
 
 def test_unblinding_an_unlocked_study_is_refused(client, study, rita):
