@@ -139,15 +139,32 @@ def test_the_whole_way_of_a_guest(client, study, link):
     assert (paradata["confidence"], paradata["comment"]) == (4, "the voice shook")
 
 
-@pytest.mark.parametrize(("sent", "languages"), [("no", ["en"]), ("yes", [])])
-def test_who_is_not_eligible_is_told_so_and_asked_nothing(client, study, link, sent, languages):
+@pytest.mark.parametrize("languages", [["en"], []])
+def test_who_says_that_they_are_not_eligible_is_told_so_and_asked_nothing(client, study, link, languages):
     protocol(study, **FULL)
     here = come_in(client, link)
 
-    client.post(f"{here}eligible/", {"eligible": sent, "languages": languages})
+    client.post(f"{here}eligible/", {"eligible": "no", "languages": languages})
 
-    assert 'data-outcome="screened_out"' in client.get(here).content.decode()
+    over = client.get(here).content.decode()
+    assert 'data-outcome="screened_out"' in over
+    assert "You said that what it asks of people is not true of you. Thank you for your time." in over
     assert TrialRecord.objects.count() == 0
+
+
+@pytest.mark.parametrize(("sent", "ticked"), [({"eligible": "yes"}, []), ({"eligible": "yes"}, ["zh"]), ({}, ["zh"])])
+def test_a_forgotten_tick_is_asked_for_again_and_screens_nobody_out(client, study, link, sent, ticked):
+    protocol(study, recruitment={**FULL["recruitment"], "languages": ["en", "zh"]})
+    here = come_in(client, link)
+
+    again = client.post(f"{here}eligible/", {**sent, "languages": ticked})
+
+    html = again.content.decode()
+    assert (again.status_code, "languages-error" in html) == (422, True)
+    assert ('value="zh" checked' in html, 'value="en" checked' in html) == ("zh" in ticked, False)
+    assert Participant.objects.get().outcome == ""
+    client.post(f"{here}eligible/", {"eligible": "yes", "languages": ["en", "zh"]})
+    assert "Do you agree to all this?" in client.get(here).content.decode()
 
 
 def test_no_consent_no_question_whatever_is_sent(client, study, link):
