@@ -107,6 +107,20 @@ def test_a_wrong_invitation_keeps_what_was_entered(client, study, rita):
     assert study.invitations.count() == 0
 
 
+def test_a_platform_link_needs_a_name_for_the_person_and_a_code_for_each_outcome(client, study, rita):
+    client.force_login(rita)
+    address = reverse("invitations", args=[study.uid])
+    sent = {"count": 1, "max_uses": 5, "days": 7, "crowd": "on", "name_study": "STUDY_ID"}
+
+    nameless = client.post(address, {**sent, "name_person": ""})
+    same = client.post(address, {**sent, "name_person": "PID", "code_complete": "C0DE", "code_screened_out": " c0de"})
+
+    assert (nameless.status_code, same.status_code, study.invitations.count()) == (422, 422, 0)
+    assert list(nameless.context["form"].errors) == ["name_person"]
+    assert list(same.context["form"].errors) == ["code_screened_out"]
+    assert client.post(address, {**sent, "name_person": "PID", "code_complete": "C0DE"}).status_code == 302
+
+
 def test_special_items_are_chosen_on_their_page(client, study, rita):
     client.force_login(rita)
     dialogue = speecheq_dialogue()
