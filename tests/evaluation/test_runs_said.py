@@ -52,3 +52,56 @@ def test_a_command_whose_run_stopped_prints_its_result_and_exits_with_1(settings
         assert "stopped, 1 answered" in capsys.readouterr().out
         call_command(*asked, "--budget-calls", "100", "--json")
     assert json.loads(capsys.readouterr().out)["sittings"][0]["state"] == "finished"
+
+
+def cut_off(text):
+    given = completion(text)
+    given["choices"][0]["finish_reason"] = "length"
+    return given
+
+
+@pytest.mark.django_db
+def test_an_answer_that_was_cut_off_has_that_as_its_cause(settings, client):
+    with exam_server(settings, cut_off("First I listen to")):
+        sitting = sit(speecheq_study(items=1))
+    (row,) = failures_by_cause(sitting=sitting)
+    assert (row["failure"], row["cause"], row["n"]) == ("unparsed", "length", 2)
+    assert "cut off at the largest length" in page_of(client, sitting)
+
+
+@pytest.mark.django_db
+def test_an_answer_that_says_enough_before_it_was_cut_off_is_no_failure(settings):
+    with exam_server(settings, cut_off('{"answer": "B"} because')):
+        sitting = sit(speecheq_study(items=1))
+    assert failures_by_cause(sitting=sitting) == []
+
+
+@pytest.mark.parametrize(
+    ("error", "cause", "decision", "said"),
+    [
+        ({"message": "Provider returned error: overloaded", "code": 502}, "error in answer", Retry(10), "overloaded"),
+        ({"message": "This model takes no audio", "code": 400}, "error in answer", GiveUp(), "takes no audio"),
+        ("no such voice", "error in answer", GiveUp(), "no such voice"),
+        ({"message": "Insufficient credits", "code": 402}, "no credit", GiveUp(), "Insufficient credits"),
+        ({"type": "odd"}, "error in answer", GiveUp(), "odd"),
+        (None, "empty answer", GiveUp(), "without a choice"),
+    ],
+)
+def test_an_error_under_the_status_of_a_success_keeps_the_words_of_the_provider(error, cause, decision, said):
+    with pytest.raises(ProviderError) as caught:
+        answer_read({"error": error}, 1)
+    assert (caught.value.cause, caught.value.decision) == (cause, decision)
+    assert said in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("content", "raw"),
+    [
+        ([{"type": "text", "text": "Answer: "}, {"type": "text", "text": "B"}], "Answer: B"),
+        ([{"type": "text", "text": "A"}, {"type": "image_url"}], '[{"type": "text", "text": "A"}, {"type": "image_url"}]'),
+        ("B", "B"),
+        (None, ""),
+    ],
+)
+def test_the_text_parts_of_a_message_are_its_words(content, raw):
+    assert answer_read(completion(content), 1).raw == raw
