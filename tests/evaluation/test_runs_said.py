@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from eqstudio.errors import GiveUp, ProviderError, Retry
 from evaluation.backends.openai import answer_read
-from evaluation.models import Response, Sitting
+from evaluation.models import Response, RunPlan, Sitting
 from evaluation.selectors import failures_by_cause
 from evaluation.services import Limits, respondent_drive, study_run
 from tests.chat_server import ChatServer, completion
@@ -105,3 +105,61 @@ def test_an_error_under_the_status_of_a_success_keeps_the_words_of_the_provider(
 )
 def test_the_text_parts_of_a_message_are_its_words(content, raw):
     assert answer_read(completion(content), 1).raw == raw
+
+
+def unmetered():
+    return {name: value for name, value in GOOD.items() if name != "usage"}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("given", "prices", "shown", "not_shown"),
+    [
+        (unmetered(), {"test-model": {"in": 1.0, "out": 1.0}}, "no usage reported", "no price known"),
+        (unmetered(), {}, "no price known", "dollars is used up"),
+        (GOOD, {}, "no price known", "no usage reported"),
+        (GOOD, {"test-model": {"in": 1.0, "out": 1.0}}, "0.0003", "no usage reported"),
+    ],
+)
+def test_the_page_tells_no_price_from_no_usage(settings, client, given, prices, shown, not_shown):
+    settings.PRICES = prices
+    with exam_server(settings, given):
+        page = page_of(client, sit(speecheq_study(items=1)))
+    assert shown in page
+    assert not_shown not in page
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("given", "limits", "said"),
+    [
+        (unmetered(), {"tokens": 10}, "reports no usage"),
+        (unmetered(), {"cost": Decimal(1)}, "reports no usage"),
+        (GOOD, {"cost": Decimal(1)}, "No price is known"),
+        (GOOD, {"tokens": 10_000}, ""),
+        (unmetered(), {}, ""),
+    ],
+)
+def test_the_page_says_of_a_limit_that_it_is_never_reached(settings, client, given, limits, said):
+    settings.PRICES = {}
+    with exam_server(settings, given):
+        sitting = sit(speecheq_study(items=3), calls=2, **limits)
+        page = page_of(client, sitting)
+    assert sitting.state == Sitting.State.OPEN
+    assert ("is never reached" in page) == bool(said)
+    assert said in page
+
+
+@pytest.mark.django_db
+def test_a_run_does_not_go_on_while_its_budget_is_used_up_and_says_how_to_raise_it(settings, client):
+    with exam_server(settings):
+        sitting = sit(speecheq_study(items=3), calls=1)
+        page_of(client, sitting)
+        page = client.post(reverse("run_resume", args=[sitting.uid]), follow=True).content.decode()
+        assert "1 of 1 calls are made. Raise or empty that limit" in page
+        sitting.refresh_from_db()
+        assert (sitting.error != "", Response.objects.count()) == (True, 1)
+        RunPlan.objects.update(max_calls=50)
+        client.post(reverse("run_resume", args=[sitting.uid]))
+    sitting.refresh_from_db()
+    assert sitting.error == ""
