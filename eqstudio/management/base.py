@@ -30,7 +30,8 @@ def told(error: Exception) -> tuple[str, str | None]:
 class StudioCommand(BaseCommand):
     """Subclasses implement ``run`` (do it, return plain data) and ``report`` (say it to a person).
 
-    With ``--json`` exactly one JSON document goes to stdout; an error is ``{"error", "field"}`` with exit code 1.
+    With ``--json`` exactly one JSON document goes to stdout; an error is ``{"error", "field"}`` with exit code 1. A command
+    whose work can end half done tells so by ``failure``: its result is printed all the same, and the exit code is 1.
     """
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -43,6 +44,10 @@ class StudioCommand(BaseCommand):
     @abstractmethod
     def report(self, result: dict[str, Any]) -> None:
         """Tell a person what happened, on ``self.stdout``."""
+
+    def failure(self, result: dict[str, Any]) -> str:  # noqa: ARG002 -- for commands whose work can end half done
+        """Why the work that ``result`` tells of counts as failed; empty where it does not. The exit code is 1 then."""
+        return ""
 
     def run_from_argv(self, argv: list[str]) -> None:
         """With ``--json``, arguments that cannot be read are an error document too, not a usage text alone."""
@@ -66,6 +71,10 @@ class StudioCommand(BaseCommand):
             self._print_json(result)
         else:
             self.report(result)
+        if failure := self.failure(result):
+            if as_json:
+                sys.exit(1)
+            raise CommandError(failure)
 
     def _refuse(self, message: str, field: str | None = None) -> NoReturn:
         self._print_json({"error": message, "field": field})

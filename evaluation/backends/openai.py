@@ -5,13 +5,14 @@ from __future__ import annotations
 import base64
 import json
 import time
+from http import HTTPStatus
 from typing import Any, ClassVar
 
 from django.conf import settings
 
 from eqstudio.benchmarks.base import Trial
-from eqstudio.errors import GiveUp, ProviderError
-from eqstudio.net import Endpoint, secret
+from eqstudio.errors import GiveUp, ProviderError, Retry
+from eqstudio.net import NO_CREDIT_CODES, Endpoint, no_credit, redact, secret
 from eqstudio.net_json import connections_close, json_post
 from evaluation.backends.base import Answer, Backend, Clips
 from evaluation.backends.messages import FORM, Message, Part, message_of, sound_of
@@ -80,10 +81,42 @@ def answer_read(completion: dict[str, Any], latency_ms: int) -> Answer:
         content, refusal = message.get("content"), message.get("refusal")
         tokens = {"tokens_in": usage.get("prompt_tokens"), "tokens_out": usage.get("completion_tokens")}
     except (KeyError, IndexError, TypeError, AttributeError) as error:
-        raise ProviderError(
-            "The provider answered without a choice.", cause="empty answer", decision=GiveUp()
-        ) from error
+        raise _unanswered(completion) from error
     paradata = {"model": completion.get("model"), "latency_ms": latency_ms, "finish_reason": finish, **tokens}
     if refusal or finish == "content_filter":
         return Answer(raw=content or "", failure="refused", error=refusal or "content filter", paradata=paradata)
-    return Answer(raw=content if isinstance(content, str) else json.dumps(content), paradata=paradata)
+    return Answer(raw=_text_of(content), paradata=paradata)
+
+
+def _text_of(content: Any) -> str:
+    """The words of a message: text itself, or a list of parts of text. None is no words; anything else stays as JSON."""
+    if content is None:
+        return ""
+    if isinstance(content, list) and content and all(_is_text(part) for part in content):
+        return "".join(part["text"] for part in content)
+    return content if isinstance(content, str) else json.dumps(content)
+
+
+def _is_text(part: Any) -> bool:
+    return (
+        isinstance(part, dict) and part.get("type") in {"text", "output_text"} and isinstance(part.get("text"), str)
+    )
+
+
+def _unanswered(completion: dict[str, Any]) -> ProviderError:
+    """No choice in it: gateways send the provider's own error that way, under the status of a success."""
+    error = completion.get("error")
+    if not error:
+        return ProviderError("The provider answered without a choice.", cause="empty answer", decision=GiveUp())
+    told: dict[str, Any] = error if isinstance(error, dict) else {"message": error}
+    code, said = told.get("code"), redact(str(told.get("message") or json.dumps(told, ensure_ascii=False)))[:300]
+    if code == HTTPStatus.PAYMENT_REQUIRED or str(code) in NO_CREDIT_CODES:
+        return no_credit("The provider", said)
+    passes = isinstance(code, int) and (
+        code in {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS} or code >= HTTPStatus.INTERNAL_SERVER_ERROR
+    )
+    return ProviderError(
+        f"The provider answered with an error: {said}",
+        cause="error in answer",
+        decision=Retry(10) if passes else GiveUp(),
+    )

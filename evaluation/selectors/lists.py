@@ -5,12 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from django.db.models import Count, Max, Q, QuerySet
+from django.utils.translation import gettext as _
 
 from eqstudio.access import can_curate
+from eqstudio.benchmarks.base import Outcome
 from eqstudio.models import User
 from evaluation.models import AnswerImport, Respondent, Response, Sitting, Study
 from evaluation.selectors.access import studies_open_for
 from evaluation.selectors.sampled import items_counted, studies_in_pilot
+
+
+CUT_OFF = "length"
+"""What providers give as the reason when a model ran into the largest length of an answer."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +69,9 @@ def runs_listed() -> QuerySet[Sitting]:
 
 
 def failures_by_cause(*, sitting: Sitting) -> list[dict[str, object]]:
-    """Answers that are none, by outcome and cause, most frequent first; with what one of them says."""
+    """Answers that are none, by outcome and cause, most frequent first; with what one of them says. An answer that was cut
+    off before it said anything readable has the cause ``length``.
+    """
     found = (
         Response.objects.filter(trial__sitting=sitting, trial__retake=None)
         .exclude(failure="")
@@ -72,10 +80,25 @@ def failures_by_cause(*, sitting: Sitting) -> list[dict[str, object]]:
         .annotate(n=Count("pk"), example=Max("error"))
         .order_by("-n")
     )
-    return [
+    rows: list[dict[str, object]] = [
         {"failure": row["failure"], "cause": row["paradata__cause"] or "", "n": row["n"], "example": row["example"]}
         for row in found
     ]
+    cut = _cut_off(sitting)
+    if cut:
+        example = _("The answer was cut off at the largest length that the model may write.")
+        rows.append({"failure": Outcome.UNPARSED.value, "cause": CUT_OFF, "n": cut, "example": example})
+        rows.sort(key=lambda row: -int(str(row["n"])))
+    return rows
+
+
+def _cut_off(sitting: Sitting) -> int:
+    """How many answers ended at the largest length, and nothing could be read from them by any version of the parser."""
+    found = Response.objects.filter(
+        trial__sitting=sitting, trial__retake=None, failure="", paradata__finish_reason=CUT_OFF
+    )
+    read = found.filter(scores__outcome=Outcome.ANSWERED.value)
+    return found.filter(scores__outcome=Outcome.UNPARSED.value).exclude(pk__in=read.values("pk")).distinct().count()
 
 
 def answers_listed(*, sitting: Sitting, outcome: str = "") -> QuerySet[Response]:

@@ -65,6 +65,18 @@ class Pulse:
     latency_ms: float | None
     cost: Decimal | None
     cost_in_all: Decimal | None
+    answered_calls: int
+    usage_told: int
+    """Of how many calls the provider said what they used."""
+
+    @property
+    def reports_usage(self) -> bool:
+        """False where calls were answered and none said what it used."""
+        return bool(self.usage_told) or not self.answered_calls
+
+    @property
+    def reports_cost(self) -> bool:
+        return self.cost is not None or not self.answered_calls
 
     @property
     def left(self) -> int | None:
@@ -79,6 +91,7 @@ def run_pulse(*, sitting: Sitting, progress: Progress, now: datetime) -> Pulse:
     spent = RunCall.objects.filter(sitting=sitting).aggregate(
         calls=Count("pk"),
         failed=Count("pk", filter=Q(outcome="error")),
+        told=Count("pk", filter=Q(tokens_in__isnull=False) | Q(tokens_out__isnull=False)),
         tokens_in=Sum("tokens_in"),
         tokens_out=Sum("tokens_out"),
         latency=Avg("latency_ms", filter=Q(outcome="ok")),
@@ -100,6 +113,8 @@ def run_pulse(*, sitting: Sitting, progress: Progress, now: datetime) -> Pulse:
         cost_in_all=None
         if spent["cost"] is None or not progress.done
         else spent["cost"] * progress.total / progress.done,
+        answered_calls=spent["calls"] - spent["failed"],
+        usage_told=spent["told"],
     )
 
 

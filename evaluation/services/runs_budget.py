@@ -8,10 +8,11 @@ from decimal import Decimal
 from django.db.models import F
 from django.utils.translation import gettext as _
 
-from eqstudio.errors import InvalidInput
+from eqstudio.errors import Conflict, InvalidInput
 from eqstudio.events import event_record
 from eqstudio.models import User
-from evaluation.models import Respondent, RunPlan
+from evaluation.models import Respondent, RunPlan, Sitting
+from evaluation.services.sittings import sitting_resume
 
 MAX_CONCURRENCY = 256
 
@@ -111,13 +112,35 @@ def spent(plan: RunPlan) -> str:
             "limit": plan.max_calls,
         }
     if plan.max_tokens is not None and plan.tokens_spent >= plan.max_tokens:
-        return _("The budget is used up: %(n)d of %(limit)d tokens are spent.") % {
-            "n": plan.tokens_spent,
-            "limit": plan.max_tokens,
-        }
+        spent_tokens = {"n": plan.tokens_spent, "limit": plan.max_tokens}
+        if plan.tokens_spent > plan.max_tokens:
+            return _("The budget of %(limit)d tokens is used up: with the calls under way, %(n)d are spent.") % spent_tokens
+        return _("The budget is used up: %(n)d of %(limit)d tokens are spent.") % spent_tokens
     if plan.max_cost is not None and plan.cost_spent >= plan.max_cost:
-        return _("The budget is used up: %(n).4f of %(limit).4f dollars are spent.") % {
-            "n": plan.cost_spent,
-            "limit": plan.max_cost,
-        }
+        told = {"n": plan.cost_spent, "limit": plan.max_cost}
+        if plan.cost_spent > plan.max_cost:
+            return _("The budget of %(limit).4f dollars is used up: with the calls under way, %(n).4f are spent.") % told
+        return _("The budget is used up: %(n).4f of %(limit).4f dollars are spent.") % told
+    return ""
+
+
+def run_resume(*, sitting: Sitting, actor: User | None = None) -> bool:
+    """Let a run go on that stopped by itself; False when there was nothing to resume. One Event.
+
+    Conflict while a limit is still reached: it would stop again before its first question.
+    """
+    plan = RunPlan.objects.filter(respondent=sitting.respondent_id).first()
+    if plan is not None and (reached := spent(plan)):
+        raise Conflict(_("%(reached)s Raise or empty that limit under “Budget and pace”.") % {"reached": reached})
+    return sitting_resume(sitting=sitting, actor=actor)
+
+
+def limit_unseen(*, plan: RunPlan, reports_usage: bool, reports_cost: bool) -> str:
+    """Which limit will never be reached, for its amount is not known of this model's calls; empty where none."""
+    if not reports_usage and (plan.max_tokens is not None or (plan.max_cost is not None and not reports_cost)):
+        return _(
+            "The model's server reports no usage, so a limit of tokens or dollars is never reached. Limit the calls instead."
+        )
+    if plan.max_cost is not None and not reports_cost:
+        return _("No price is known for this model, so a limit of dollars is never reached. Limit the calls instead.")
     return ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from functools import partial
 
+from django.conf import settings
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.db import transaction
@@ -35,7 +36,7 @@ from evaluation.selectors import (
     workers_of,
 )
 from evaluation.services import failures_retry, limits_set, sitting_cancel, sitting_resume, study_run
-from evaluation.services.runs_budget import spent
+from evaluation.services.runs_budget import limit_unseen, run_resume, spent
 from evaluation.services.scoring import score_that_counts
 from evaluation.tasks import sitting_enqueue
 from evaluation.words import OUTCOMES
@@ -132,8 +133,12 @@ def _at_work(sitting: Sitting, progress: Progress) -> dict[str, object]:
     now = timezone.now()
     plan = RunPlan.objects.filter(respondent=sitting.respondent).first() or RunPlan()
     workers = list(workers_of(sitting=sitting)[:WORKERS_SHOWN])
+    pulse = run_pulse(sitting=sitting, progress=progress, now=now)
+    unseen = limit_unseen(plan=plan, reports_usage=pulse.reports_usage, reports_cost=pulse.reports_cost)
     return {
-        "pulse": run_pulse(sitting=sitting, progress=progress, now=now),
+        "pulse": pulse,
+        "is_priced": bool(settings.PRICES.get(sitting.respondent.run_spec.content.get("model", ""))),
+        "limit_unseen": unseen if sitting.state == Sitting.State.OPEN else "",
         "failed_calls": failed_calls_by_cause(sitting=sitting),
         "workers": [(worker, _rate(worker), worker.seen > now - SEEN_LATELY) for worker in workers],
         "paused": sitting.not_before if sitting.not_before and sitting.not_before > now else None,
@@ -184,9 +189,12 @@ def run_off(request: HttpRequest, uid: str) -> HttpResponse:
 def run_on(request: HttpRequest, uid: str) -> HttpResponse:
     """Let a run go on that stopped by itself."""
     sitting = run_for(person(request), uid)
-    if sitting_resume(sitting=sitting, actor=person(request)):
-        transaction.on_commit(lambda: sitting_enqueue(sitting.pk))
-        messages.success(request, _("The run goes on with the next question."))
+    try:
+        if run_resume(sitting=sitting, actor=person(request)):
+            transaction.on_commit(lambda: sitting_enqueue(sitting.pk))
+            messages.success(request, _("The run goes on with the next question."))
+    except StudioError as error:
+        messages.error(request, error.message)
     return redirect("run", uid)
 
 

@@ -209,8 +209,8 @@ def test_a_budget_of_calls_holds_exactly_and_can_be_raised(server, client, djang
 @pytest.mark.parametrize(
     ("limits", "said"),
     [
-        (Limits(concurrency=1, tokens=400), "450 of 400 tokens"),
-        (Limits(concurrency=1, cost=Decimal("0.0004")), "dollars"),
+        (Limits(concurrency=1, tokens=400), "budget of 400 tokens is used up: with the calls under way, 450"),
+        (Limits(concurrency=1, cost=Decimal("0.0004")), "budget of 0.0004 dollars"),
     ],
 )
 def test_tokens_and_money_stop_a_run_when_they_are_used_up(server, settings, limits, said):
