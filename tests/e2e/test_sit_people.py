@@ -231,7 +231,7 @@ def test_the_researchers_pages_fit(new_page, sign_in, looks, study, size):
 
 
 @pytest.mark.parametrize("size", [(360, 740), (1440, 900)])
-def test_what_is_sent_back_says_why(new_page, sign_in, looks, study, console, size):
+def test_what_is_sent_back_says_why(new_page, sign_in, looks, study, *, console, size):
     made = invitations_create(study=study, max_uses=9, parameters={"person": "PROLIFIC_PID"})
     link = reverse("sit_join", args=[invitation_token(made[0])])
     page = new_page(viewport={"width": size[0], "height": size[1]})
