@@ -228,3 +228,30 @@ def test_the_researchers_pages_fit(new_page, sign_in, looks, study, size):
         looks(page, name)
     page.goto(reverse("sit_code"))
     looks(page, "code")
+
+
+@pytest.mark.parametrize("size", [(360, 740), (1440, 900)])
+def test_what_is_sent_back_says_why(new_page, sign_in, looks, study, *, console, size):
+    made = invitations_create(study=study, max_uses=9, parameters={"person": "PROLIFIC_PID"})
+    link = reverse("sit_join", args=[invitation_token(made[0])])
+    page = new_page(viewport={"width": size[0], "height": size[1]})
+
+    page.goto(f"{link}?PROLIFIC_PID={{{{%PROLIFIC_PID%}}}}")
+    expect(page.get_by_text("has to be opened from the platform")).to_be_visible()
+    looks(page, "join-nameless")
+    page.goto(f"{link}?PROLIFIC_PID=abc")
+    page.locator("form .btn.primary.big").click()
+    page.locator('button[value="yes"]').click()
+    expect(page.locator("#languages-error")).to_be_visible()
+    looks(page, "eligibility-forgotten")
+    page.locator('button[value="no"]').click()
+    expect(page.locator("[data-outcome='screened_out']")).to_contain_text("not true of you. Thank you")
+    looks(page, "screened-out")
+
+    protocol_lock(study=study)
+    boss = new_page(viewport={"width": size[0], "height": size[1]})
+    sign_in(boss, admin())
+    boss.goto(reverse("study_specials", args=[study.uid]))
+    expect(boss.get_by_text("The protocol is locked, and these items with it.")).to_be_visible()
+    looks(boss, "specials-locked")
+    console.clear()
