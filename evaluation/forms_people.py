@@ -60,6 +60,14 @@ class InvitationForm(forms.Form):
                 label=_("Code: %(outcome)s") % {"outcome": OUTCOME_WORDS[outcome]}, max_length=40, required=False
             )
 
+    def clean(self) -> dict[str, Any]:
+        given = super().clean() or self.cleaned_data
+        if given.get("crowd") and not given.get("name_person") and "name_person" not in self.errors:
+            self.add_error(
+                "name_person", _("People of a platform are told apart, and paid, by this name; it cannot be empty.")
+            )
+        return given
+
     @property
     def names(self) -> list[forms.BoundField]:
         return [self[f"name_{name}"] for name in PARAMETERS]

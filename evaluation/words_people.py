@@ -22,6 +22,11 @@ REASON_WORDS: dict[str, Any] = {
     "own": _("by their own wish"),
     "request": _("on request"),
 }
+SCREENED_OUT: dict[str, Any] = {
+    "not_eligible": _("You said that what it asks of people is not true of you."),
+    "headphones": _("It needs headphones, and the check for them was not passed."),
+}
+"""Why somebody was screened out, as a sentence to that person."""
 STEP_WORDS: dict[str, Any] = {
     "joined": _("came in"),
     "eligibility": _("eligible"),

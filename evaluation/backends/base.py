@@ -56,6 +56,9 @@ class Evaluator(ABC):
     alias: ClassVar[str]
     elsewhere: ClassVar[bool] = False
     """Whether it asks clips for ``other`` ones, which must then be read with them."""
+    control: ClassVar[bool] = False
+    """Whether its runs only show what the plain exam owes to the sound, the order or the role: they are held against the plain
+    run and are no systems of their own, so no norm rests on them."""
 
     @property
     def queue(self) -> str:

@@ -32,6 +32,7 @@ class TextOnly(Evaluator):
     """No audio: what can be known from the words alone."""
 
     alias: ClassVar = "text"
+    control: ClassVar = True
 
     def audio(self, clip: ClipAudio) -> ClipAudio | None:  # noqa: ARG002 -- it does not listen
         return None
@@ -41,6 +42,7 @@ class Silence(Evaluator):
     """Silence in place of every clip: a respondent that answers the same has not listened."""
 
     alias: ClassVar = "silence"
+    control: ClassVar = True
 
     def audio(self, clip: ClipAudio) -> ClipAudio | None:
         return replace(clip, media_type="audio/wav", loudness=None, pitch=None, read=lambda: silence_wav(clip.duration))
@@ -50,6 +52,7 @@ class Shuffled(Mcq):
     """The sound of another item in place of every clip, the same one each time: right answers are then chance."""
 
     alias: ClassVar = "shuffled"
+    control: ClassVar = True
     elsewhere: ClassVar = True
 
     def audio(self, clip: ClipAudio) -> ClipAudio | None:
@@ -67,6 +70,7 @@ class Swapped(Mcq):
     """Every question with its options in the opposite order of the plain run: who listens chooses the same rendition."""
 
     alias: ClassVar = "swapped"
+    control: ClassVar = True
 
     def trial(self, trial: Trial) -> Trial:
         return trial_mirror(trial)

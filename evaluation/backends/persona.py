@@ -22,6 +22,7 @@ class Persona(Mcq):
     """The exam with its sound, taken in a role: the deficient one of the item's own part of the taxonomy."""
 
     alias: ClassVar = "persona"
+    control: ClassVar = True
 
     def parameters(self) -> dict[str, Any]:
         return {"persona": hashlib.sha256(json.dumps(_texts(), sort_keys=True).encode()).hexdigest()[:16]}

@@ -28,6 +28,15 @@ def times_asked(*, study: Study) -> dict[int, int]:
     return dict(rows.order_by().values_list("dialogue").annotate(n=Count("pk")))
 
 
+def specials_named(study: Study) -> dict[str, list[str]]:
+    """Public ids of the dialogues chosen for each purpose, in their order, under the names of the purposes."""
+    rows = SpecialItem.objects.filter(study=study).values_list("purpose", "dialogue__uid")
+    return {
+        purpose.value: [uid for other, uid in rows if other == purpose.value]
+        for purpose in (Part.PRACTICE, Part.ATTENTION)
+    }
+
+
 def specials_of(*, study: Study, purpose: Part) -> list[int]:
     """Dialogues to practise on, or to show attention with, in the order they were chosen."""
     return list(SpecialItem.objects.filter(study=study, purpose=purpose).values_list("dialogue_id", flat=True))

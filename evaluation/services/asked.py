@@ -22,6 +22,14 @@ def evaluator_of(respondent: Respondent) -> Evaluator | None:
     return evaluators.get(respondent.run_spec.content["evaluator"])()
 
 
+def is_control(respondent: Respondent) -> bool:
+    """Whether a model was asked something else than the exam people sit: by a control, or in another design than the study's."""
+    evaluator = evaluator_of(respondent)
+    if evaluator is None:
+        return False
+    return evaluator.control or design_of(respondent.study, evaluator) != design_of(respondent.study)
+
+
 def design_told(protocol: Protocol) -> Design:
     """The design as a benchmark takes it."""
     block = protocol.design

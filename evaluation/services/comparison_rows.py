@@ -20,6 +20,7 @@ from evaluation.domain.resampling import Floats, Resampling
 from evaluation.domain.slots import Slots, slots_of
 from evaluation.models import Respondent, Sitting, Study
 from evaluation.selectors import marks_of
+from evaluation.services.asked import is_control
 
 PEOPLE = "people (mean)"
 MEDIAN, BEST, MAJORITY, EXPERTS = "people (median)", "people (best)", "people (majority)", "experts (mean)"
@@ -43,6 +44,8 @@ class Row:
     names: tuple[str, ...] = ()
     places: tuple[int, ...] = ()
     """Which people of the comparison these are, as rows of the resampling."""
+    control: bool = False
+    """A model that was not asked the plain exam (silence, another's sound, the words alone, a role)."""
 
     @property
     def pooled(self) -> bool:
@@ -107,11 +110,16 @@ def rows_of(study: Study, *, with_key: bool = False, without: Collection[int] | 
     Who could read the key is listed, but is not part of the human baseline unless ``with_key``; ``without`` as in ``marks_of``.
     """
     sheets = sheets_build(marks_of(study=study, without=without))
-    respondents = [one for one in study.respondents.select_related("user").order_by("pk") if one.pk in sheets]
+    respondents = [
+        one for one in study.respondents.select_related("user", "run_spec").order_by("pk") if one.pk in sheets
+    ]
     knowing = set(
         Sitting.objects.filter(respondent__study=study, key_access=True).values_list("respondent_id", flat=True)
     )
-    single = [Row(one.name, one.kind, (sheets[one.pk],), one.uid, one.pk in knowing) for one in respondents]
+    single = [
+        Row(one.name, one.kind, (sheets[one.pk],), one.uid, one.pk in knowing, control=is_control(one))
+        for one in respondents
+    ]
     people = [one for one in respondents if one.kind == Respondent.Kind.PERSON and (with_key or one.pk not in knowing)]
     return [*_pooled(people, sheets), *single]
 
@@ -156,6 +164,7 @@ def entry_of(board: Board, row: Row, metrics: Sequence[Metric], scale: tuple[int
         "runs": max(len(sheet.runs) for sheet in row.sheets),
         "people": len(row.sheets) if row.pooled else None,
         "key_access": row.key_access,
+        "control": row.control,
         "baseline": row.how,
         "estimates": estimates,
         "unparsed": st.rate_estimate(answers - read, answers),
@@ -284,6 +293,7 @@ def _reference(name: str, estimates: Mapping[str, Estimate], unparsed: Estimate)
         "runs": 0,
         "people": None,
         "key_access": False,
+        "control": False,
         "baseline": "",
         "estimates": dict(estimates),
         "unparsed": unparsed,

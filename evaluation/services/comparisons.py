@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from evaluation.services.comparison_rows import (
     plain,
     rows_of,
 )
-from evaluation.services.norming import COHORT, norm_of, seq_add
+from evaluation.services.norming import COHORT, cohort_left_out, norm_of, seq_add
 from evaluation.services.parts import parts_build
 from evaluation.services.readings import readings_build
 from evaluation.services.reply_results import replies_build
@@ -98,7 +98,7 @@ def comparison_build(
     benchmark = benchmark_get(study.benchmark)
     facts = items_asked(study, asked)
     board = board_build(study, asked, facts)
-    table, chosen = _table(benchmark, board, asked.norm, item_set_of(study))
+    table, chosen, out = _table(benchmark, board, asked.norm, item_set_of(study))
     metrics = [metric for metric in benchmark.metrics if pair_metrics is None or metric.name in pair_metrics]
     people = next((row for row in board.rows if row.name == PEOPLE), None)
     result: dict[str, Any] = {
@@ -115,6 +115,7 @@ def comparison_build(
         "ceiling": ceiling(_in_view(people, board), rng=board.rng).as_dict() if people else None,
         "norm_asked": asked.norm,
         "norm": chosen.as_dict() if isinstance(chosen, Norm) else {"reason": chosen.reason} if chosen else None,
+        "norm_left_out": out,
     }
     if by is not None:
         result |= _groups(benchmark, board, facts, by, chosen)
@@ -168,16 +169,23 @@ def _in_view(people: Row, board: Board) -> list[Any]:
     ]
 
 
-def _table(
-    benchmark: Benchmark, board: Board, norm: str, item_set: str
-) -> tuple[list[dict[str, Any]], Norm | NoNorm | None]:
+class _Table(NamedTuple):
+    """The leaderboard, the norm of its SEQ, and which systems a cohort norm leaves out, by why."""
+
+    entries: list[dict[str, Any]]
+    norm: Norm | NoNorm | None
+    left_out: dict[str, list[str]]
+
+
+def _table(benchmark: Benchmark, board: Board, norm: str, item_set: str) -> _Table:
     table = [entry_of(board, row, benchmark.metrics, benchmark.scale) for row in board.rows]
     constant = constant_entry(board, benchmark.metrics, benchmark.scale)
     table += [*([constant] if constant else []), chance_entry(benchmark.metrics)]
     chosen = norm_of(norm=norm, benchmark=benchmark, board=board, table=table, item_set=item_set)
+    out = cohort_left_out(table, len(board.items)) if chosen is not None and norm == COHORT else {}
     for entry in table:
         seq_add(entry, chosen)
-    return [plain(entry) for entry in table], chosen
+    return _Table([plain(entry) for entry in table], chosen, out)
 
 
 def _groups(

@@ -47,9 +47,14 @@ def invitations_create(
     names = {name: value for name, value in (parameters or {}).items() if value}
     if set(names) - set(PARAMETERS):
         raise InvalidInput(f"Known parameters: {', '.join(PARAMETERS)}.", field="parameters")
+    if names and "person" not in names:
+        raise InvalidInput(
+            _("Without the platform's name for the person nobody could be told apart or paid."), field="parameters"
+        )
     shared = {name: value for name, value in (codes or {}).items() if value}
     if set(shared) - set(Participant.Outcome.values):
         raise InvalidInput(f"Known outcomes: {', '.join(Participant.Outcome.values)}.", field="codes")
+    _codes_check(shared)
     _address_check(return_url)
     made = [
         Invitation.objects.create(
@@ -66,6 +71,19 @@ def invitations_create(
     ]
     event_record(actor=actor, verb="invitations_create", entity=study, count=count, max_uses=max_uses)
     return made
+
+
+def _codes_check(codes: Mapping[str, str]) -> None:
+    """A platform pays by the code, so one code stands for one outcome."""
+    met: dict[str, str] = {}
+    for outcome in (value for value in Participant.Outcome.values if value in codes):
+        same = met.setdefault(codes[outcome].strip().casefold(), outcome)
+        if same != outcome:
+            raise InvalidInput(
+                _("%(code)s is the code for “%(outcome)s” already. Each outcome needs a code of its own.")
+                % {"code": codes[outcome], "outcome": Participant.Outcome(same).label},
+                field=f"code_{outcome}",
+            )
 
 
 def _address_check(address: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import datetime
 from typing import NamedTuple
@@ -23,6 +24,8 @@ from evaluation.services.participants import participant_ensure
 from evaluation.services.sittings import person_ensure, sitting_open
 
 LONGEST_NAME = 200
+_PLACEHOLDER = re.compile(r"\{\{.*\}\}")
+"""A place for a value that the platform did not fill in, as in an address copied from its settings."""
 
 
 class Joined(NamedTuple):
@@ -45,13 +48,17 @@ def person_join(
 
     ``user`` is who is signed in: a guest of this study goes on, somebody with an account sits as who they are. Else a guest is
     made: a person without role, name and password. ``crowd`` holds what the platform says of them by our names; it goes into
-    the guarded table. Conflict, with the reason, when the link takes nobody any more, or when the platform's person is in
-    already: then their code is the way back.
+    the guarded table. Conflict, with the reason, when the link takes nobody any more, when it is a platform's and names no
+    person, or when the platform's person is in already: then their code is the way back.
     """
     study = invitation.study
     known = _known(study, invitation, user)
     if known is not None:
         return Joined(_user(known), _sitting(known), fresh=False)
+    refusal = crowd_refusal(invitation=invitation, user=user, crowd=crowd)
+    if refusal:
+        raise Conflict(refusal, field="crowd")
+    crowd = {name: said for name, value in crowd.items() if (said := _filled(value))}
     identity = identity_of(study, crowd.get("person", ""))
     if identity and Participant.objects.filter(study=study, identity=identity).exists():
         raise _twice()
@@ -102,6 +109,25 @@ def identity_of(study: Study, person: str) -> str:
     return salted_hmac("evaluation.identity", f"{study.pk}:{name}", algorithm="sha256").hexdigest() if name else ""
 
 
+def crowd_refusal(*, invitation: Invitation, user: User | None, crowd: Mapping[str, str]) -> str:
+    """Why a platform's link takes nobody as it was opened: it does not say who comes. Empty where it does, where the link is no
+    platform's, and for who is in already.
+    """
+    if not invitation.parameters.get("person") or _filled(crowd.get("person", "")):
+        return ""
+    if _known(invitation.study, invitation, user) is not None:
+        return ""
+    return _(
+        "This link has to be opened from the platform that offers the study: it adds the name that you have there, and the name is "
+        "missing. Go back to the platform and open the study there. Nothing was kept."
+    )
+
+
+def _filled(value: str) -> str:
+    text = value.strip()
+    return "" if _PLACEHOLDER.fullmatch(text) else text
+
+
 def _known(study: Study, invitation: Invitation, user: User | None) -> Participant | None:
     """Who is in already: the one signed in, or the one a personal link was for."""
     mine = Participant.objects.filter(study=study).select_related("respondent__user")
@@ -127,7 +153,7 @@ def _sitting(participant: Participant) -> Sitting:
 
 
 def _crowd_store(participant: Participant, crowd: Mapping[str, str]) -> None:
-    kept = {name: value.strip()[:LONGEST_NAME] for name, value in crowd.items() if value.strip()}
+    kept = {name: value[:LONGEST_NAME] for name, value in crowd.items()}
     if kept:
         PersonalDetails.objects.get_or_create(participant=participant, defaults={"crowd": kept})
 

@@ -34,7 +34,8 @@ def norm_of(
 ) -> Norm | NoNorm | None:
     """The norm of that name, or why there is none; None where the benchmark has no SEQ.
 
-    ``cohort``: models and imported systems that answered every item, and chance. ``people``: the human baseline of the study.
+    ``cohort``: chance, and the models and imported systems that sat the plain exam, answered every item and whose answers can be
+    read (``cohort_left_out`` names the others). ``people``: the human baseline of the study.
     ``published``: SpeechEQ's table. Else a norm frozen under that name (InvalidInput names those there are).
     """
     if not is_normed(benchmark):
@@ -49,12 +50,34 @@ def norm_of(
 
 
 def _cohort(table: Sequence[Mapping[str, Any]], items: int) -> dict[str, float]:
-    figures = {entry["name"]: (entry["kind"], entry["estimates"][NORMED_METRIC]) for entry in table}
-    return {
-        name: figure.value
-        for name, (kind, figure) in figures.items()
-        if figure.value is not None and (kind == "chance" or (kind in NORMING and figure.n == items))
-    }
+    figures = {entry["name"]: entry["estimates"][NORMED_METRIC] for entry in table if _norms(entry, items)}
+    return {name: figure.value for name, figure in figures.items() if figure.value is not None}
+
+
+def _norms(entry: Mapping[str, Any], items: int) -> bool:
+    return entry["kind"] == "chance" or (entry["kind"] in NORMING and not _why_out(entry, items))
+
+
+def _why_out(entry: Mapping[str, Any], items: int) -> str:
+    """Why a system is not in the cohort, the first of the reasons that holds; empty where it is."""
+    if entry["control"]:
+        return "control"
+    if not entry["fit"]:
+        return "unfit"
+    return "unfinished" if entry["estimates"][NORMED_METRIC].n != items else ""
+
+
+def cohort_left_out(table: Sequence[Mapping[str, Any]], items: int) -> dict[str, list[str]]:
+    """Names of the systems that the cohort norm does not rest on, by why: ``control`` (it was not asked the plain exam),
+    ``unfit`` (more than 5 % of its answers could not be read), ``unfinished`` (it has not answered every item). Every reason is
+    a key, also where it holds of nobody. ``table`` are entries with estimates.
+    """
+    found: dict[str, list[str]] = {"control": [], "unfit": [], "unfinished": []}
+    for entry in table:
+        why = _why_out(entry, items) if entry["kind"] in NORMING else ""
+        if why:
+            found[why].append(entry["name"])
+    return found
 
 
 def _people(benchmark: Benchmark, board: Board, item_set: str) -> Norm | NoNorm:

@@ -16,10 +16,12 @@ from eqstudio.events import event_record
 from eqstudio.models import User
 from evaluation.domain.protocol import Protocol, ProtocolError, protocol_hash, protocol_read
 from evaluation.models import ProtocolVersion, Response, Study
+from evaluation.selectors.plans import specials_named
 from evaluation.selectors.protocols import answers_counted, protocol_latest, protocol_of, sample_stands
 from evaluation.services.instructions import instructions_hash, instructions_of
 from evaluation.services.provenance import git_revision
 from evaluation.services.sampling import sample_ensure
+from evaluation.services.specials import specials_check
 
 ASKED = ("design", "sampling")
 """Blocks that decide what is asked: they stand from the first answer that counts."""
@@ -73,7 +75,8 @@ def protocol_lock(*, study: Study, actor: User | None = None) -> ProtocolVersion
     """Close the line of versions: what is declared now is what the results are held against. Writes one Event.
 
     Saves the default first where no version was saved, and draws the sample. One conditional UPDATE: Conflict when it is locked already or an answer
-    outside a pilot exists; InvalidInput while the protocol still says pilot.
+    outside a pilot exists; InvalidInput while the protocol still says pilot, or asks for practice or attention items that are not
+    chosen.
     """
     with transaction.atomic():
         protocol = protocol_of(study)
@@ -87,6 +90,8 @@ def protocol_lock(*, study: Study, actor: User | None = None) -> ProtocolVersion
         moved = Study.objects.filter(~Exists(counted), pk=study.pk, locked_at=None).update(
             locked_at=timezone.now(), locked_by=actor
         )
+        if moved:
+            specials_check(study=study, protocol=protocol)
         study.refresh_from_db(fields=["locked_at", "locked_by"])
         if not moved:
             raise Conflict(
@@ -104,6 +109,7 @@ def protocol_lock(*, study: Study, actor: User | None = None) -> ProtocolVersion
             number=version.number,
             hash=version.hash,
             revision=git_revision(),
+            specials=specials_named(study),
         )
     return version
 

@@ -16,6 +16,7 @@ from eqstudio.models import Event
 from evaluation.domain.protocol import Protocol, protocol_hash
 from evaluation.models import ProtocolVersion, Study
 from evaluation.selectors import protocol_latest, protocol_of, sample_of
+from evaluation.selectors.plans import specials_named
 from evaluation.services.provenance import git_revision
 from evaluation.words_protocol import benchmark_names, protocol_told
 
@@ -55,7 +56,14 @@ def registration_build(*, study: Study) -> dict[str, Any]:
         "instructions_hash": study.instructions_hash,
         "code_revision": locked.detail.get("revision", "unknown") if locked else git_revision(),
     }
+    specials = locked.detail.get("specials") if locked else specials_named(study)
+    if specials is not None:  # a lock from before they were registered keeps its hash
+        registration["specials"] = specials
     return {"registration": registration, "hash": protocol_hash(registration), "recompute": RECOMPUTE}
+
+
+def _codes(told: dict[str, Any], purpose: str) -> str:
+    return ", ".join(f"`{uid}`" for uid in told.get("specials", {}).get(purpose, [])) or "–"
 
 
 def _content(protocol: Protocol, version: ProtocolVersion | None) -> dict[str, Any]:
@@ -82,6 +90,8 @@ def registration_markdown(*, study: Study, document: dict[str, Any]) -> str:
             (_("Benchmark"), f"{told['benchmark']['name']} {told['benchmark']['version']}"),
             (_("Split"), f"{told['split']['name']}, `{told['split']['manifest_hash']}`"),
             (_("Items"), f"{told['items']['count']}, `{told['items']['hash']}`"),
+            (_("Items to practise on"), _codes(told, "practice")),
+            (_("Attention items"), _codes(told, "attention")),
             (_("Code revision"), f"`{told['code_revision']}`"),
         )
     ]

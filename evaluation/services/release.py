@@ -19,6 +19,7 @@ from eqstudio.benchmarks.base import Benchmark, Trial
 from evaluation.models import Response, Study
 from evaluation.models.imports import RUNS
 from evaluation.selectors import counting, in_the_middle, item_facts, weights_of
+from evaluation.services.asked import is_control
 from evaluation.services.comparisons import comparison_build
 from evaluation.services.scoring import score_that_counts
 
@@ -27,6 +28,7 @@ COLUMNS = {
     "respondent": "pseudonym of a person, or name of a system",
     "kind": "person, model, rule or imported",
     "key_access": "1 where the person could read the key: not part of the human baseline",
+    "control": "1 where a model was not asked the plain exam (silence, another's sound, words alone, a role): in no norm of SEQ",
     "expert": "1 where the person has the skill 'expert'",
     "run": "pass through the exam, from 0",
     "item": "public id of the dialogue",
@@ -99,6 +101,7 @@ def _answers(study: Study, benchmark: Benchmark) -> Iterator[dict[str, Any]]:
     """One line an answer that the comparison counts."""
     facts, weights = item_facts(study=study, benchmark=benchmark), weights_of(study)
     unfinished = in_the_middle(study)
+    controls = {one.pk for one in study.respondents.select_related("run_spec") if is_control(one)}
     found = (
         Response.objects.filter(counting(study))
         .select_related("trial__sitting__respondent__user", "trial__dialogue")
@@ -109,7 +112,11 @@ def _answers(study: Study, benchmark: Benchmark) -> Iterator[dict[str, Any]]:
         record = answer.trial
         if (record.sitting_id, record.dialogue_id) in unfinished or record.dialogue_id not in facts:
             continue
-        yield {**_answer(answer, facts[record.dialogue_id]), "weight": repr(weights.get(record.dialogue_id, 1.0))}
+        yield {
+            **_answer(answer, facts[record.dialogue_id]),
+            "control": int(record.sitting.respondent_id in controls),
+            "weight": repr(weights.get(record.dialogue_id, 1.0)),
+        }
 
 
 def _answer(answer: Response, fact: Any) -> dict[str, Any]:

@@ -104,6 +104,9 @@ def specials(request: HttpRequest, uid: str) -> HttpResponse:
     chosen = {purpose: _codes(study, purpose) for purpose in (Part.PRACTICE, Part.ATTENTION)}
     initial = {purpose.value: "\n".join(codes) for purpose, codes in chosen.items()}
     form = SpecialsForm(request.POST or None, initial=initial)
+    if study.locked_at is not None:
+        for field in form.fields.values():
+            field.widget.attrs["readonly"] = True
     if request.method == "POST" and form.is_valid():
         try:
             for purpose in chosen:
@@ -121,9 +124,10 @@ def specials(request: HttpRequest, uid: str) -> HttpResponse:
             (Part.PRACTICE.label, execution.practice, len(chosen[Part.PRACTICE])),
             (Part.ATTENTION.label, execution.attention, len(chosen[Part.ATTENTION])),
         ],
-        "offered": specials_offered(study=study, purpose=Part.ATTENTION),
+        "offered": [] if study.locked_at else specials_offered(study=study, purpose=Part.ATTENTION),
     }
-    return render(request, "evaluation/specials.html", context, status=422 if form.errors else 200)
+    status = (409 if study.locked_at else 422) if form.errors else 200
+    return render(request, "evaluation/specials.html", context, status=status)
 
 
 def _codes(study: Study, purpose: Part) -> list[str]:

@@ -21,7 +21,7 @@ from eqstudio.signin import PasswordBackend
 from evaluation.models import Invitation
 from evaluation.selectors import protocol_of
 from evaluation.services.invitations import invitation_open, invitation_refusal
-from evaluation.services.joining import Joined, person_join, person_resume
+from evaluation.services.joining import Joined, crowd_refusal, person_join, person_resume
 from evaluation.views.sit_question import page_language
 
 BACKEND = f"{PasswordBackend.__module__}.{PasswordBackend.__qualname__}"
@@ -41,6 +41,7 @@ def sit_join(request: HttpRequest, token: str) -> HttpResponse:
     invitation = invitation_open(token=token)
     user = request.user if request.user.is_authenticated else None
     now = timezone.now()
+    crowd = _crowd(request, invitation)
     context = {
         "study": invitation.study,
         "protocol": protocol_of(invitation.study),
@@ -48,14 +49,15 @@ def sit_join(request: HttpRequest, token: str) -> HttpResponse:
         "known_as": user if user is not None and not is_guest(user) else None,  # type: ignore[arg-type]
     }
     if request.method != "POST":
-        return render(request, "evaluation/join.html", {**context, "refusal": _closed(invitation)})
+        refusal = _closed(invitation) or crowd_refusal(invitation=invitation, user=user, crowd=crowd)  # type: ignore[arg-type]
+        return render(request, "evaluation/join.html", {**context, "refusal": refusal})
     if not within_rate(request, action="study_join", rates=JOIN_RATES):
         return render(request, "evaluation/join.html", {**context, "refusal": _too_often()}, status=429)
     try:
         joined = person_join(
             invitation=invitation,
             user=user,  # type: ignore[arg-type]
-            crowd=_crowd(request, invitation),
+            crowd=crowd,
             language=get_language() or "en",
             now=now,
         )

@@ -29,7 +29,7 @@ from evaluation.services import response_record, sitting_open
 from evaluation.services.feedback import practice_feedback
 from evaluation.services.participants import participant_ensure, sitting_settle
 from evaluation.views.sit_question import page_language, question_context, sitting_context
-from evaluation.words_people import OUTCOME_WORDS, REASON_WORDS, demographic_questions
+from evaluation.words_people import OUTCOME_WORDS, SCREENED_OUT, demographic_questions
 
 LONGEST_ANSWER = 20_000
 
@@ -173,7 +173,7 @@ def over_context(participant: Participant) -> dict[str, Any]:
     return {
         "participant": participant,
         "outcome": OUTCOME_WORDS.get(participant.outcome, ""),
-        "why": REASON_WORDS.get(participant.reason, ""),
+        "why": SCREENED_OUT.get(participant.reason, ""),
         "completion": code if invitation else "",
         "back": back,
     }

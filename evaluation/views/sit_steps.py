@@ -41,13 +41,18 @@ def _here(request: HttpRequest, uid: str) -> tuple[Sitting, Participant, Stage]:
 @guests_welcome
 @require_POST
 def sit_eligible(request: HttpRequest, uid: str) -> HttpResponse:
-    """Whether the person is whom the study is for: every language it needs, and what it asks for besides."""
+    """Whether the person is whom the study is for: every language it needs, and what it asks for besides.
+
+    Being screened out is for good, so only an explicit no does it; a tick that was forgotten is asked for again.
+    """
     sitting, participant, stage = _here(request, uid)
-    if stage is Stage.ELIGIBILITY:
-        wanted = protocol_of(participant.study).recruitment
-        speaks = set(request.POST.getlist("languages"))
-        eligible = request.POST.get("eligible") == "yes" and set(wanted.languages) <= speaks
-        eligibility_answer(participant=participant, eligible=eligible, language=get_language() or "en")
+    if stage is not Stage.ELIGIBILITY:
+        return redirect("sit", sitting.uid)
+    said, speaks = request.POST.get("eligible", ""), set(request.POST.getlist("languages"))
+    missing = set(protocol_of(participant.study).recruitment.languages) - speaks
+    if said != "no" and (missing or said != "yes"):
+        return step_page(request, sitting, participant, stage, status=422, speaks=speaks, unticked=bool(missing))
+    eligibility_answer(participant=participant, eligible=said == "yes", language=get_language() or "en")
     return redirect("sit", sitting.uid)
 
 

@@ -10,7 +10,7 @@ from annotation.models import Assignment, Export, Judgement, Participation, Roun
 from annotation.services import items_recount
 from annotation.services.assignments import participation_counted
 from eqstudio.home import home_panels, panels_for, running_jobs
-from evaluation.models import Respondent, Sitting, Study
+from evaluation.models import Respondent, RunItem, Sitting, Study
 from generation import home as generation_home
 from generation.models import Batch, Brief, Corpus, Dialogue, Turn, Variant
 
@@ -217,7 +217,13 @@ def test_the_strip_names_batches_exports_and_runs_under_way(corpus):
     Export.objects.create(split=split, format="huggingface", state="running", done=1)
     Export.objects.create(split=split, format="csv", state="done", done=4)
     rule = Respondent.objects.create(study=make_study(split), name="random", kind="rule")
-    Sitting.objects.create(respondent=rule, order_seed=1, lease_until=now + timedelta(minutes=5))
+    RunItem.objects.create(
+        sitting=Sitting.objects.create(respondent=rule, order_seed=1),
+        dialogue=dialogue(corpus, "frozen"),
+        position=0,
+        lease_until=now + timedelta(minutes=5),
+        lease_holder="here",
+    )
 
     jobs = [job for source in running_jobs for job in source(now)]
 

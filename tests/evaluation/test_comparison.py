@@ -173,6 +173,32 @@ def test_rules_are_not_part_of_the_norm():
     assert figure(result, "first", "seq")["value"] is not None
 
 
+def test_a_norm_rests_on_no_controls_nor_on_systems_that_cannot_be_read(capsys):
+    study = speecheq_study(items=4)
+    for evaluator in ("mcq", "silence", "swapped", "text", "persona", "multiturn-gold"):
+        respondent_drive(respondent=study_run(study=study, backend="fake", evaluator=evaluator))
+    sit_through(study, respondent=model_respondent(study, name="other"), choose=wrong_answer)
+    calls = iter(range(100))
+    muddled, mute = model_respondent(study, name="muddled"), model_respondent(study, name="mute")
+    sit_through(study, respondent=muddled, choose=lambda record: right_answer(record) if next(calls) else "both")
+    sit_through(study, respondent=mute, choose=lambda _record: "both")
+    begun = sitting_open(study=study, respondent=model_respondent(study, name="begun"))
+    for _asked in range(3):
+        record = trial_next(sitting=begun)
+        response_record(trial=record, raw=right_answer(record), heard=heard_all(record))
+    result = comparison_build(study=study)
+    assert result["norm"]["population"] == ["chance", "fake", "other"]
+    assert result["norm_left_out"] == {
+        "control": ["fake (silence)", "fake (swapped)", "fake (text)", "fake (persona)", "fake (multiturn-gold)"],
+        "unfit": ["muddled", "mute"],
+        "unfinished": ["begun"],
+    }
+    assert figure(result, "mute", "seq")["value"] is not None
+    assert comparison_build(study=study, norm="published")["norm_left_out"] == {}
+    call_command("compare", study.name)
+    assert "does not rest on muddled, mute (unfit)." in capsys.readouterr().out
+
+
 def test_without_a_cohort_seq_says_why():
     study = speecheq_study(items=2)
     sit_through(study, respondent=model_respondent(study))

@@ -344,6 +344,20 @@ def test_rules_are_started_once(client, django_capture_on_commit_callbacks):
     assert set(study.respondents.values_list("kind", flat=True)) == {Respondent.Kind.RULE}
 
 
+def recomputed(folder):
+    """The script of an unpacked release, run with nothing but Python."""
+    command = [
+        sys.executable,
+        "-I",
+        "-c",
+        (
+            f"import sys; sys.path.insert(0, {str(folder)!r}); import runpy; "
+            f"sys.argv = ['recompute.py', {str(folder)!r}]; runpy.run_path({str(folder / 'recompute.py')!r}, run_name='__main__')"
+        ),
+    ]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
 @pytest.mark.parametrize("make", [speecheq_study, emosbench_study, uneven_study])
 def test_the_release_recomputes_every_number_with_the_standard_library(make, tmp_path):
     study = sat(make(items=5))
@@ -352,22 +366,40 @@ def test_the_release_recomputes_every_number_with_the_standard_library(make, tmp
     data = release_build(study=study)
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         archive.extractall(tmp_path)
-    command = [
-        sys.executable,
-        "-I",
-        "-c",
-        (
-            f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import runpy; "
-            f"sys.argv = ['recompute.py', {str(tmp_path)!r}]; runpy.run_path({str(tmp_path / 'recompute.py')!r}, run_name='__main__')"
-        ),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = recomputed(tmp_path)
     assert (done.returncode, "0 differ" in done.stdout) == (0, True), done.stdout + done.stderr
     assert int(done.stdout.split(" figures agree")[0].split()[-1]) > 50
     spoilt = json.loads((tmp_path / "comparison.json").read_text())
     spoilt["respondents"][0]["estimates"][next(iter(spoilt["respondents"][0]["estimates"]))]["value"] = 0.123
     (tmp_path / "comparison.json").write_text(json.dumps(spoilt))
-    assert subprocess.run(command, capture_output=True, text=True, check=False).returncode == 1
+    assert recomputed(tmp_path).returncode == 1
+
+
+def test_the_release_tells_which_systems_its_norm_rests_on(tmp_path):
+    study = sat(speecheq_study(items=4))
+    for evaluator in ("mcq", "silence"):
+        respondent_drive(respondent=study_run(study=study, backend="fake", evaluator=evaluator))
+    sit_through(study, respondent=model_respondent(study, name="mute"), choose=lambda _record: "both")
+    with zipfile.ZipFile(io.BytesIO(release_build(study=study))) as archive:
+        archive.extractall(tmp_path)
+    told = json.loads((tmp_path / "comparison.json").read_text())
+    assert told["norm"]["population"] == ["chance", "fair", "fake", "poor"]
+    assert told["norm_left_out"] == {"control": ["fake (silence)"], "unfit": ["mute"], "unfinished": []}
+    done = recomputed(tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    told["norm"]["population"].insert(3, "mute")
+    (tmp_path / "comparison.json").write_text(json.dumps(told))
+    assert "systems of the norm" in recomputed(tmp_path).stdout
+
+
+def test_the_page_says_which_systems_the_norm_leaves_out(client):
+    study = sat(speecheq_study(items=4))
+    sit_through(study, respondent=model_respondent(study, name="mute"), choose=lambda _record: "both")
+    respondent_drive(respondent=study_run(study=study, backend="fake", evaluator="silence"))
+    client.force_login(researcher())
+    page = client.get(reverse("comparison", args=[study.uid])).content.decode()
+    said = "fake (silence) (not asked the plain exam). mute (over 5 % of the answers unread).</p>"
+    assert ("SEQ is relative to 3 systems: those that" in page, f"does not rest on: {said}" in page) == (True, True)
 
 
 def test_the_release_is_the_same_bytes_whatever_the_last_bits_of_its_figures(monkeypatch):

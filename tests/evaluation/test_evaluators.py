@@ -54,6 +54,16 @@ def test_shuffled_says_where_there_is_no_other_item():
         alone.audio(clips("other"))
 
 
+def test_which_evaluators_are_controls_that_no_norm_rests_on():
+    assert {alias for alias in evaluators if evaluators.get(alias).control} == {
+        "persona",
+        "shuffled",
+        "silence",
+        "swapped",
+        "text",
+    }
+
+
 def test_swapped_asks_and_stores_the_options_in_the_opposite_order():
     swapped = evaluators.get("swapped")().trial(CHOICE)
     assert [(option.letter, option.variant) for option in swapped.options] == [("A", "v2"), ("B", "v1")]

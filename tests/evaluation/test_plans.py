@@ -183,6 +183,30 @@ def test_the_same_code_twice_is_refused_and_changes_nothing(study):
     assert [item.dialogue for item in SpecialItem.objects.all()] == [other]
 
 
+def copy_of(original, shared):
+    """The same words, or one of the same recordings, under another id."""
+    copy = speecheq_dialogue()
+    for turn, of in zip(copy.turns.all(), original.turns.all(), strict=True):
+        for variant, model in zip(turn.variants.all(), of.variants.all(), strict=True):
+            if shared == "words":
+                variant.text = model.text.upper().replace(".", " !")
+            elif turn.position == 2:
+                variant.clip = model.clip
+            variant.save()
+    return copy
+
+
+@pytest.mark.parametrize(("shared", "told"), [("words", "same words"), ("sound", "recording")])
+def test_a_copy_of_an_item_is_neither_offered_nor_taken_as_a_special_item(study, shared, told):
+    copy = copy_of(study.split.items.first().dialogue, shared)
+    outside = speecheq_dialogue()
+
+    assert specials_offered(study=study, purpose=Part.PRACTICE) == [outside]
+    with pytest.raises(InvalidInput, match=f"{copy.uid}.*{told}"):
+        specials_set(study=study, purpose=Part.PRACTICE, codes=[outside.uid, copy.uid])
+    assert not study.specials.exists()
+
+
 def test_offered_dialogues_are_none_of_the_study(study):
     outside = speecheq_dialogue()
 

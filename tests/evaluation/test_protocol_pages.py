@@ -9,12 +9,13 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 from django.utils import translation
 
-from evaluation.models import Study, StudyItem
+from evaluation.models import Part, Study, StudyItem
 from evaluation.selectors import protocol_of
 from evaluation.services import protocol_lock, protocol_save, registration_build
 from evaluation.words_protocol import FIELDS, protocol_told
 from tests.eqstudio.factories import researcher
 from tests.evaluation.factories import echomind_study, model_respondent, sit_through, speecheq_study, split_of
+from tests.evaluation.people import specials
 from tests.generation.factories import speecheq_dialogue
 
 pytestmark = pytest.mark.django_db
@@ -155,6 +156,47 @@ def test_a_registration_stays_what_it_was_at_the_lock(monkeypatch):
     sit_through(study, respondent=model_respondent(study))
     with translation.override("zh-hans"):
         assert registration_build(study=Study.objects.get(pk=study.pk))["hash"] == before
+
+
+def test_special_items_are_in_the_registration_in_their_order(signed_in):
+    study = speecheq_study(items=1)
+    practice, attention = specials(study, Part.PRACTICE, 2), specials(study, Part.ATTENTION, 1)
+    draft = registration_build(study=study)
+    protocol_lock(study=study)
+
+    file = json.loads(signed_in.get(reverse("protocol_file", args=[study.uid, "json"])).content)
+
+    named = {"practice": [one.uid for one in practice], "attention": [attention[0].uid]}
+    assert draft["registration"]["specials"] == file["registration"]["specials"] == named
+    canonical = json.dumps(file["registration"], sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    assert hashlib.sha256(canonical.encode()).hexdigest() == file["hash"]
+    text = signed_in.get(reverse("protocol_file", args=[study.uid, "md"])).content.decode()
+    assert f"- Attention items: `{attention[0].uid}`" in text
+
+
+def test_the_hash_hangs_on_the_special_items():
+    study = speecheq_study(items=1)
+    hashes = {registration_build(study=study)["hash"]}
+    for _ in range(2):
+        specials(study, Part.PRACTICE, 1)
+        hashes.add(registration_build(study=study)["hash"])
+
+    assert len(hashes) == 3
+
+
+@pytest.mark.parametrize(("asked", "words"), [("practice", "practice"), ("attention", "attention item")])
+def test_a_protocol_whose_special_items_are_not_chosen_is_not_locked(signed_in, asked, words):
+    study = speecheq_study(items=1)
+    protocol_save(study=study, content={"execution": {asked: 2}})
+    specials(study, Part(asked), 1)
+    address = reverse("protocol_lock", args=[study.uid])
+
+    page = signed_in.post(address, follow=True).content.decode()
+
+    assert f"The protocol asks for 2 of {words}, and 1 are chosen." in page
+    assert Study.objects.get(pk=study.pk).locked_at is None
+    specials(study, Part(asked), 2)
+    assert "is locked" in signed_in.post(address, follow=True).content.decode()
 
 
 def test_a_registration_as_a_document_holds_the_same_block(signed_in):

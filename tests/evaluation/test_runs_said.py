@@ -98,7 +98,10 @@ def test_an_error_under_the_status_of_a_success_keeps_the_words_of_the_provider(
     ("content", "raw"),
     [
         ([{"type": "text", "text": "Answer: "}, {"type": "text", "text": "B"}], "Answer: B"),
-        ([{"type": "text", "text": "A"}, {"type": "image_url"}], '[{"type": "text", "text": "A"}, {"type": "image_url"}]'),
+        (
+            [{"type": "text", "text": "A"}, {"type": "image_url"}],
+            '[{"type": "text", "text": "A"}, {"type": "image_url"}]',
+        ),
         ("B", "B"),
         (None, ""),
     ],

@@ -44,10 +44,15 @@ def study(db):
 
 @pytest.fixture
 def link(study):
+    return reverse("sit_join", args=[invitation_token(invitations_create(study=study, max_uses=5)[0])])
+
+
+@pytest.fixture
+def crowd_link(study):
     made = invitations_create(
         study=study,
         max_uses=5,
-        parameters={"person": "PROLIFIC_PID"},
+        parameters={"person": "PROLIFIC_PID", "session": "SESSION_ID"},
         codes={"complete": "DONE42"},
         return_url="https://platform.example/back?cc={code}",
     )
@@ -94,10 +99,10 @@ def test_a_guest_is_known_on_the_next_page_as_the_studio_finds_people_again(clie
     assert client.session["_auth_user_backend"] in settings.AUTHENTICATION_BACKENDS
 
 
-def test_the_whole_way_of_a_guest(client, study, link):
+def test_the_whole_way_of_a_guest(client, study, crowd_link):
     specials(study, Part.PRACTICE, 1)
     protocol(study, **FULL)
-    here = come_in(client, f"{link}?PROLIFIC_PID=abc123")
+    here = come_in(client, f"{crowd_link}?PROLIFIC_PID=abc123&SESSION_ID={{{{%SESSION_ID%}}}}")
 
     def page():
         return client.get(here).content.decode()
@@ -139,15 +144,32 @@ def test_the_whole_way_of_a_guest(client, study, link):
     assert (paradata["confidence"], paradata["comment"]) == (4, "the voice shook")
 
 
-@pytest.mark.parametrize(("sent", "languages"), [("no", ["en"]), ("yes", [])])
-def test_who_is_not_eligible_is_told_so_and_asked_nothing(client, study, link, sent, languages):
+@pytest.mark.parametrize("languages", [["en"], []])
+def test_who_says_that_they_are_not_eligible_is_told_so_and_asked_nothing(client, study, link, languages):
     protocol(study, **FULL)
     here = come_in(client, link)
 
-    client.post(f"{here}eligible/", {"eligible": sent, "languages": languages})
+    client.post(f"{here}eligible/", {"eligible": "no", "languages": languages})
 
-    assert 'data-outcome="screened_out"' in client.get(here).content.decode()
+    over = client.get(here).content.decode()
+    assert 'data-outcome="screened_out"' in over
+    assert "You said that what it asks of people is not true of you. Thank you for your time." in over
     assert TrialRecord.objects.count() == 0
+
+
+@pytest.mark.parametrize(("sent", "ticked"), [({"eligible": "yes"}, []), ({"eligible": "yes"}, ["zh"]), ({}, ["zh"])])
+def test_a_forgotten_tick_is_asked_for_again_and_screens_nobody_out(client, study, link, sent, ticked):
+    protocol(study, recruitment={**FULL["recruitment"], "languages": ["en", "zh"]})
+    here = come_in(client, link)
+
+    again = client.post(f"{here}eligible/", {**sent, "languages": ticked})
+
+    html = again.content.decode()
+    assert (again.status_code, "languages-error" in html) == (422, True)
+    assert ('value="zh" checked' in html, 'value="en" checked' in html) == ("zh" in ticked, False)
+    assert Participant.objects.get().outcome == ""
+    client.post(f"{here}eligible/", {"eligible": "yes", "languages": ["en", "zh"]})
+    assert "Do you agree to all this?" in client.get(here).content.decode()
 
 
 def test_no_consent_no_question_whatever_is_sent(client, study, link):
@@ -217,14 +239,32 @@ def test_codes_cannot_be_tried_without_end(client, link):
     assert stranger.post(reverse("sit_code"), {"code": code}).status_code == 429
 
 
-def test_the_same_platform_person_is_sent_to_their_code(client, link):
-    come_in(client, f"{link}?PROLIFIC_PID=abc123")
+def test_the_same_platform_person_is_sent_to_their_code(client, crowd_link):
+    come_in(client, f"{crowd_link}?PROLIFIC_PID=abc123")
 
-    again = Client().post(f"{link}?PROLIFIC_PID=abc123")
+    again = Client().post(f"{crowd_link}?PROLIFIC_PID=abc123")
 
     assert again.status_code == 409
     assert reverse("sit_code") in again.content.decode()
     assert Participant.objects.count() == 1
+
+
+@pytest.mark.parametrize("address", ["", "?PROLIFIC_PID=", "?PROLIFIC_PID={{%PROLIFIC_PID%}}", "?OTHER=abc123"])
+def test_a_platform_link_that_names_nobody_takes_nobody_in(client, crowd_link, address):
+    looked, pressed = client.get(f"{crowd_link}{address}"), client.post(f"{crowd_link}{address}")
+
+    assert [one.status_code for one in (looked, pressed)] == [200, 409]
+    for page in (looked, pressed):
+        assert "has to be opened from the platform" in page.content.decode()
+        assert ">Begin<" not in page.content.decode()
+    assert (Participant.objects.count(), PersonalDetails.objects.count()) == (0, 0)
+
+
+def test_who_is_in_by_a_platform_link_goes_on_without_its_name(client, crowd_link):
+    here = come_in(client, f"{crowd_link}?PROLIFIC_PID=abc123")
+
+    assert ">Begin<" in client.get(crowd_link).content.decode()
+    assert client.post(crowd_link)["Location"] == here
 
 
 def test_opening_the_link_again_in_the_same_browser_goes_on(client, link):

@@ -6,14 +6,14 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from evaluation.models import Participant
+from evaluation.models import Part, Participant
 from evaluation.services import protocol_lock, study_create
 from evaluation.services.invitations import invitations_create
 from evaluation.services.participants import details_store
 from tests.annotation.factories import lease, round_with
 from tests.eqstudio.factories import annotator
 from tests.evaluation.factories import sit_through, speecheq_study, split_of
-from tests.evaluation.people import answer_all, join, protocol
+from tests.evaluation.people import answer_all, join, protocol, specials
 from tests.generation.factories import speecheq_dialogue
 
 pytestmark = pytest.mark.django_db
@@ -107,6 +107,20 @@ def test_a_wrong_invitation_keeps_what_was_entered(client, study, rita):
     assert study.invitations.count() == 0
 
 
+def test_a_platform_link_needs_a_name_for_the_person_and_a_code_for_each_outcome(client, study, rita):
+    client.force_login(rita)
+    address = reverse("invitations", args=[study.uid])
+    sent = {"count": 1, "max_uses": 5, "days": 7, "crowd": "on", "name_study": "STUDY_ID"}
+
+    nameless = client.post(address, {**sent, "name_person": ""})
+    same = client.post(address, {**sent, "name_person": "PID", "code_complete": "C0DE", "code_screened_out": " c0de"})
+
+    assert (nameless.status_code, same.status_code, study.invitations.count()) == (422, 422, 0)
+    assert list(nameless.context["form"].errors) == ["name_person"]
+    assert list(same.context["form"].errors) == ["code_screened_out"]
+    assert client.post(address, {**sent, "name_person": "PID", "code_complete": "C0DE"}).status_code == 302
+
+
 def test_special_items_are_chosen_on_their_page(client, study, rita):
     client.force_login(rita)
     dialogue = speecheq_dialogue()
@@ -118,6 +132,21 @@ def test_special_items_are_chosen_on_their_page(client, study, rita):
 
     assert refused.status_code == 422
     assert study.specials.get().dialogue == dialogue
+
+
+def test_special_items_are_shown_and_not_changed_once_the_protocol_is_locked(client, study, rita):
+    client.force_login(rita)
+    chosen = specials(study, Part.PRACTICE, 1)[0]
+    other = speecheq_dialogue()
+    protocol_lock(study=study)
+    address = reverse("study_specials", args=[study.uid])
+
+    html = client.get(address).content.decode()
+    refused = client.post(address, {"practice": other.uid, "attention": ""})
+
+    assert (chosen.uid in html, other.uid in html, "Save the choice" in html) == (True, False, False)
+    assert refused.status_code == 409
+    assert study.specials.get().dialogue == chosen
 
 
 def test_what_people_told_is_shown_as_counts(client, study, rita):

@@ -45,6 +45,10 @@ class Command(StudioCommand):
                 difference = figure(Estimate(**pair["difference"]))
                 self.stdout.write(f"{pair['a']} - {pair['b']}: {difference}, Holm p {pair['p_holm']:.4f}")
 
+        for why, names in result["norm_left_out"].items():
+            if names:
+                self.stdout.write(f"The norm of SEQ does not rest on {', '.join(names)} ({why}).")
+
     def _table(self, title: str, respondents: list[dict[str, Any]]) -> None:
         self.stdout.write(title)
         for entry in respondents:

@@ -25,6 +25,7 @@ def scores_read(path):
             score = (correct, number(row["number"]), number(row["gold"]))
             sheets.setdefault(name, {}).setdefault(item, {}).setdefault(run, {})[row["trial"]] = score
             known = people.setdefault(name, {"kind": row["kind"], "key": False, "expert": row["expert"] == "1"})
+            known["control"] = row.get("control") == "1"
             known["key"] = known["key"] or row["key_access"] == "1"
             items[item] = {
                 "category": row["category"],

@@ -38,6 +38,7 @@ PEOPLE = {
     "people (majority)": "majority",
     "experts (mean)": "mean",
 }
+UNFIT = 0.05  # with more than this share of answers unread a system is in no norm
 
 
 # Comparing with comparison.json
@@ -228,11 +229,24 @@ class Recomputed:
         for pair, p in zip(explored, benjamini_hochberg([pair["p"] for pair in explored]), strict=True):
             self.check.number(f"{pair['group']} {pair['a']} - {pair['b']} BH", p, pair["p_bh"])
 
+    def cohort(self, metric):
+        """Guessing, and the systems that sat the plain exam, answered every item and can be read."""
+        found = []
+        for name, known in self.people.items():
+            outcomes = self.outcomes[name]
+            unread = sum(outcome != "answered" for outcome in outcomes) / len(outcomes)
+            whole = self.row(name, metric)[1] == self.result["items"]
+            if known["kind"] in ("model", "imported") and whole and not known["control"] and unread <= UNFIT:
+                found.append(name)
+        return sorted(["chance", *found])
+
     def seq(self):
         norm = self.result["norm"]
         if not norm or norm.get("reason"):
             return
         if self.result["norm_asked"] == "cohort":
+            ours, theirs = self.cohort(norm["metric"]), norm["population"]
+            self.check.number(f"systems of the norm {theirs}, here {ours}", float(ours == theirs), 1.0)
             values = [0.25 if name == "chance" else self.row(name, norm["metric"])[0] for name in norm["population"]]
             centre = statistics.median(values)
             spread = 1.4826 * statistics.median(abs(value - centre) for value in values)
