@@ -12,7 +12,7 @@ from annotation.domain.curation import BALANCED, CONSENSUS, GROUPS, Recipe
 from annotation.domain.curation.recipe import MEASURES
 from annotation.models import Round, Split
 from annotation.selectors.gates import GATES
-from annotation.selectors.splits import Sources, sources_of
+from annotation.selectors.splits import Sources, recipe_names_check, sources_of
 from annotation.words_curation import (
     BALANCED_LABELS,
     CONSENSUS_LABELS,
@@ -36,8 +36,8 @@ def _labelled(names: tuple[str, ...], labels: dict[str, Any]) -> list[tuple[str,
     return [(name, labels[name]) for name in names]
 
 
-def _count(label: Any, help_text: Any = "") -> forms.IntegerField:
-    return forms.IntegerField(label=label, min_value=0, required=False, help_text=help_text)
+def _count(label: Any, help_text: Any = "", *, least: int = 0) -> forms.IntegerField:
+    return forms.IntegerField(label=label, min_value=least, required=False, help_text=help_text)
 
 
 def _number(label: Any, low: float, high: float, help_text: Any = "") -> forms.FloatField:
@@ -111,8 +111,8 @@ class RecipeForm(forms.Form):
     categories = forms.CharField(
         label=_("Categories"), required=False, max_length=4_000, help_text=_("Keys with commas between; empty is all.")
     )
-    size = _count(_("Items, at most"), _("Empty is no limit."))
-    per_category = _count(_("Items per category, at most"), _("Empty is no limit."))
+    size = _count(_("Items, at most"), _("Empty is no limit."), least=1)
+    per_category = _count(_("Items per category, at most"), _("Empty is no limit."), least=1)
     balance = _several(
         _("Share the size out evenly over"), _labelled(BALANCED, BALANCED_LABELS), _("Needs a number of items.")
     )
@@ -183,7 +183,9 @@ class RecipeForm(forms.Form):
         """Add what only the whole recipe tells, at the field that it is about."""
         if not any(field in self.errors for field in self.fields if field != "name"):
             try:
-                self.sources = sources_of(self.recipe())
+                recipe = self.recipe()
+                recipe_names_check(recipe)
+                self.sources = sources_of(recipe)
                 if not self.sources.rounds and self.sources.corpus is None:
                     raise InvalidInput(gettext("Choose rounds or a corpus."), field="rounds")
             except StudioError as error:

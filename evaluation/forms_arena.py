@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
+from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext_lazy as _
 
 from evaluation.domain.arena import MOST_SYSTEMS
-from evaluation.models import Respondent, Study
+from evaluation.models import Respondent, Response, Sitting, Study
 from evaluation.services.arenas import MOST_WANTED
 
 
@@ -33,4 +34,7 @@ class ArenaForm(forms.Form):
         field = self.fields["respondents"]
         if isinstance(field, forms.ModelMultipleChoiceField):
             kinds = (Respondent.Kind.MODEL, Respondent.Kind.IMPORTED)
-            field.queryset = study.respondents.filter(kind__in=kinds).order_by("pk")
+            answers = Response.objects.filter(trial__sitting__respondent=OuterRef("pk"), failure="").exclude(
+                trial__sitting__state=Sitting.State.CANCELLED
+            )
+            field.queryset = study.respondents.filter(Exists(answers), kind__in=kinds).order_by("pk")

@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from evaluation.importers import answer_importers
 
 LARGEST_MB = 64
+MOST_NAME = 200
 FORMATS: dict[str, Any] = {
     "speecheq": _("SpeechEQ result file (JSON)"),
     "echomind": _("EchoMind output of questions (JSON)"),
@@ -21,6 +22,11 @@ FORMATS: dict[str, Any] = {
     "lmeval": _("lm-eval samples (samples_….jsonl)"),
     "csv": _("Table (CSV with the columns item, trial, answer and perhaps run)"),
 }
+
+
+def _short(name: str) -> str:
+    """The name of an upload, which errors name, as long as any file system takes: its end holds the kind of file."""
+    return name.encode()[-MOST_NAME:].decode(errors="ignore")
 
 
 class AnswersForm(forms.Form):
@@ -48,7 +54,7 @@ class AnswersForm(forms.Form):
         """What ``responses_import`` and ``responses_preview`` take, with the file on disk for as long as it is needed."""
         data = self.cleaned_data
         with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "answers"
+            path = Path(folder) / _short(Path(data["file"].name).name)
             with path.open("wb") as handle:
                 for chunk in data["file"].chunks():
                     handle.write(chunk)

@@ -11,12 +11,16 @@ from functools import lru_cache, partial
 from sys import intern
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from annotation.domain.consensus import majority
 from annotation.domain.curation import Offered, Recipe
 from annotation.models import Kind, Round, RoundItem, Split, SplitAudit, Withdrawal
 from annotation.selectors.named import corpus_named, round_named
 from annotation.selectors.split_content import Content, contents
 from annotation.selectors.split_judgements import Said, person_totals, said_of
+from eqstudio.benchmarks import benchmark_get, benchmarks
+from eqstudio.errors import InvalidInput
 from generation.domain.lifecycle import DialogueState
 from generation.models import Corpus, Dialogue
 
@@ -42,6 +46,27 @@ def sources_of(recipe: Recipe) -> Sources:
     if recipe.rounds:
         return Sources(rounds=tuple(round_named(name) for name in recipe.rounds))
     return Sources(corpus=corpus_named(recipe.corpus) if recipe.corpus else None)
+
+
+def recipe_names_check(recipe: Recipe) -> None:
+    """InvalidInput for a benchmark or category of a recipe that there is neither in a taxonomy nor at any dialogue."""
+    if recipe.benchmark and recipe.benchmark not in benchmarks:
+        told = {"name": recipe.benchmark, "known": ", ".join(benchmarks)}
+        raise InvalidInput(_("benchmark: there is no %(name)s; known: %(known)s.") % told, field="benchmark")
+    if not recipe.categories:
+        return
+    aliases = [recipe.benchmark] if recipe.benchmark else list(benchmarks)
+    known = {category.key for alias in aliases for category in benchmark_get(alias).categories}
+    strange = [name for name in recipe.categories if name not in known]
+    held = Dialogue.objects.filter(benchmark__in=aliases, category__in=strange)
+    found = set(held.values_list("category", flat=True).distinct())
+    missing = [name for name in strange if name not in found]
+    if missing:
+        raise InvalidInput(
+            _("categories: there is no %(names)s in %(benchmarks)s.")
+            % {"names": ", ".join(missing), "benchmarks": ", ".join(aliases)},
+            field="categories",
+        )
 
 
 def all_keys(sources: Sources) -> list[int]:

@@ -18,7 +18,7 @@ from annotation.models import Round, Split, SplitItem
 from annotation.provenance import code_identity
 from annotation.selectors.changes import Mark, changed_since, mark_now
 from annotation.selectors.split_agreement import SaidRatings
-from annotation.selectors.splits import Sources, all_keys, candidates, fitting_keys, sources_of
+from annotation.selectors.splits import Sources, all_keys, candidates, fitting_keys, recipe_names_check, sources_of
 from annotation.services.shelf import Shelf
 from eqstudio.benchmarks import benchmark_get
 from eqstudio.bulk import rows_insert
@@ -59,6 +59,7 @@ def split_freeze(
     """
     split_name_check(name)
     chosen_by = recipe if isinstance(recipe, Recipe) else Recipe.from_dict(recipe or {})
+    recipe_names_check(chosen_by)
     sources = _sources(chosen_by, round, corpus)
     changed: list[str] = []
     for _attempt in range(_ATTEMPTS):

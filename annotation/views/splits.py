@@ -22,7 +22,7 @@ from annotation.models import Freeze, Round, Split
 from annotation.selectors import freeze_for, split_for
 from annotation.selectors.gates import latest_release, split_gates
 from annotation.selectors.preview import split_preview
-from annotation.selectors.splits import sources_of
+from annotation.selectors.splits import recipe_names_check, sources_of
 from annotation.views.audits import audit_context
 from annotation.views.exports import exports_context
 from annotation.views.freezes import freeze_begin
@@ -81,6 +81,7 @@ def _read_file(request: HttpRequest) -> HttpResponse:
     if file_form.is_valid():
         try:
             recipe = file_form.recipe()
+            recipe_names_check(recipe)
             sources_of(recipe)  # a name that there is not would be left out of the form without a word
             initial = RecipeForm.initial_of(recipe) | {"name": request.POST.get("name", "")}
             form, status = RecipeForm(initial=initial), 200

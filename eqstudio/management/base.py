@@ -45,7 +45,7 @@ class StudioCommand(BaseCommand):
     def report(self, result: dict[str, Any]) -> None:
         """Tell a person what happened, on ``self.stdout``."""
 
-    def failure(self, result: dict[str, Any]) -> str:  # noqa: ARG002 -- for commands whose work can end half done
+    def failure(self, result: dict[str, Any]) -> str:
         """Why the work that ``result`` tells of counts as failed; empty where it does not. The exit code is 1 then."""
         return ""
 

@@ -98,9 +98,7 @@ def _text_of(content: Any) -> str:
 
 
 def _is_text(part: Any) -> bool:
-    return (
-        isinstance(part, dict) and part.get("type") in {"text", "output_text"} and isinstance(part.get("text"), str)
-    )
+    return isinstance(part, dict) and part.get("type") in {"text", "output_text"} and isinstance(part.get("text"), str)
 
 
 def _unanswered(completion: dict[str, Any]) -> ProviderError:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -151,7 +151,24 @@ def protocol_read(content: Mapping[str, Any]) -> Protocol:
         given = "" if isinstance(first.get("input"), dict) else f" (given: {str(first.get('input'))[:80]!r})"
         raise ProtocolError(place, f"{_wanted(place, first)}{given}") from error
     except TypeError as error:
-        raise ProtocolError("protocol", str(error)) from error
+        place, value = next(_not_json(content), ("protocol", content))
+        kind = type(value).__name__
+        expected = (
+            f"should be text, a number, true or false, a list or a table, not a {kind}; put a date in quotation marks"
+        )
+        raise ProtocolError(place, f"{expected} (given: {str(value)[:80]!r})") from error
+
+
+def _not_json(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:
+    """(dotted place, value) of what JSON has no word for; TOML knows dates and times."""
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from _not_json(inner, f"{place}.{name}" if place else str(name))
+    elif isinstance(value, list | tuple):
+        for number, inner in enumerate(value):
+            yield from _not_json(inner, f"{place}.{number}")
+    elif not isinstance(value, str | int | float | bool | None):
+        yield place, value
 
 
 def _wanted(place: str, problem: Any) -> str:

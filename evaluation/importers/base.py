@@ -59,14 +59,16 @@ class AnswerImporter(ABC):
         """Every answer in the file; InvalidInput when it is not such a file at all."""
 
 
-def text_of_file(path: Path) -> str:
+def text_of_file(path: Path, encoding: str = "utf-8-sig") -> str:
+    """All of a text file; InvalidInput names what cannot be read or is not text in this encoding."""
     size_check(path)
     try:
-        return path.read_text(encoding="utf-8-sig")
+        return path.read_text(encoding=encoding)
     except OSError as error:
         raise unreadable(path, error) from error
-    except UnicodeDecodeError as error:
-        raise InvalidInput(_("%(name)s: is not UTF-8 text.") % {"name": path.name}, field="path") from error
+    except UnicodeError as error:
+        told = {"name": path.name, "encoding": encoding.removesuffix("-sig").upper()}
+        raise InvalidInput(_("%(name)s: is not %(encoding)s text.") % told, field="path") from error
 
 
 def size_check(path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
@@ -29,6 +30,12 @@ class InspectAnswers(AnswerImporter):
 
     def read(self, path: Path) -> Iterator[GivenAnswer]:
         size_check(path)
+        if path.suffix.lower() == ".eval" and not zipfile.is_zipfile(path):
+            raise InvalidInput(
+                _("%(name)s: is not a whole .eval log: its end is missing, or it is something else.")
+                % {"name": path.name},
+                field="path",
+            )
         samples = _in_zip(path) if zipfile.is_zipfile(path) else _in_document(path)
         for number, sample in enumerate(samples, start=1):
             if isinstance(sample, str):
@@ -75,7 +82,7 @@ def _sample(handle: Any, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Ma
         return _("%(name)s is larger than 32 MiB.") % {"name": entry.filename}
     try:
         found = json.loads(_bytes(handle, archive, entry))
-    except (ValueError, RecursionError, OSError) as error:
+    except (ValueError, RuntimeError, EOFError, OSError, zlib.error) as error:
         return _("%(name)s cannot be read: %(why)s.") % {"name": entry.filename, "why": error}
     return found if isinstance(found, dict) else _("%(name)s should hold an object.") % {"name": entry.filename}
 

@@ -14,7 +14,6 @@ from evaluation.models import AnswerImport, Respondent, Response, Sitting, Study
 from evaluation.selectors.access import studies_open_for
 from evaluation.selectors.sampled import items_counted, studies_in_pilot
 
-
 CUT_OFF = "length"
 """What providers give as the reason when a model ran into the largest length of an answer."""
 

@@ -114,12 +114,17 @@ def spent(plan: RunPlan) -> str:
     if plan.max_tokens is not None and plan.tokens_spent >= plan.max_tokens:
         spent_tokens = {"n": plan.tokens_spent, "limit": plan.max_tokens}
         if plan.tokens_spent > plan.max_tokens:
-            return _("The budget of %(limit)d tokens is used up: with the calls under way, %(n)d are spent.") % spent_tokens
+            return (
+                _("The budget of %(limit)d tokens is used up: with the calls under way, %(n)d are spent.")
+                % spent_tokens
+            )
         return _("The budget is used up: %(n)d of %(limit)d tokens are spent.") % spent_tokens
     if plan.max_cost is not None and plan.cost_spent >= plan.max_cost:
         told = {"n": plan.cost_spent, "limit": plan.max_cost}
         if plan.cost_spent > plan.max_cost:
-            return _("The budget of %(limit).4f dollars is used up: with the calls under way, %(n).4f are spent.") % told
+            return (
+                _("The budget of %(limit).4f dollars is used up: with the calls under way, %(n).4f are spent.") % told
+            )
         return _("The budget is used up: %(n).4f of %(limit).4f dollars are spent.") % told
     return ""
 

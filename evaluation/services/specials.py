@@ -28,11 +28,14 @@ def specials_set(*, study: Study, purpose: Part, codes: Iterable[str], actor: Us
     """Put these dialogues (public ids, in order) in place of those chosen before. Writes one Event.
 
     Conflict once the protocol is locked: they are part of what was registered. InvalidInput names the dialogue that will not do:
-    unknown, of another benchmark or language, without sound, one of the study's own items, the twin or a copy of one, or chosen
-    for the other purpose.
+    there twice, unknown, of another benchmark or language, without sound, one of the study's own items, the twin or a copy of
+    one, or chosen for the other purpose.
     """
     _unlocked_claim(study)
-    wanted = list(dict.fromkeys(code.strip() for code in codes if code.strip()))
+    wanted = [code.strip() for code in codes if code.strip()]
+    twice = next((code for place, code in enumerate(wanted) if code in wanted[:place]), None)
+    if twice is not None:
+        raise InvalidInput(f"{twice}: {_('it is there twice.')}", field=purpose.value)
     found = {one.uid: one for one in Dialogue.objects.filter(uid__in=wanted)}
     own = dict(study.split.items.values_list("dialogue_id", "dialogue__language"))
     twins = set(twin_keys(dialogues=own).values())

@@ -8,6 +8,7 @@ from django.urls import reverse
 
 from annotation.models import Export, Round, Split
 from annotation.services import export_request
+from generation.models import Dialogue
 from tests.annotation.factories import judged_round, round_with, split_of
 from tests.generation.factories import CorpusFactory, emosbench_dialogue, speecheq_dialogue
 
@@ -50,6 +51,34 @@ def test_split_new_says_what_is_wrong_and_keeps_the_input(client, rita, changes)
     assert Split.objects.count() == 0
 
 
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"size": 0}, "size"),
+        ({"per_category": 0}, "per_category"),
+        ({"categories": "interpersonal_empathy, nowhere"}, "categories"),
+        ({"benchmark": "emosbench", "categories": "interpersonal_empathy"}, "categories"),
+    ],
+)
+def test_split_new_says_at_the_field_what_there_is_not(client, rita, changes, field):
+    found = judged_round(items=2)
+    client.force_login(rita)
+
+    answer = client.post(reverse("split_new"), _split_form(found, **changes))
+
+    assert (answer.status_code, list(answer.context["form"].errors)) == (422, [field])
+
+
+def test_a_category_that_only_dialogues_have_may_be_asked_for(client, rita):
+    found = judged_round(items=2)
+    Dialogue.objects.update(category="own")
+    client.force_login(rita)
+
+    answer = client.post(reverse("split_new"), _split_form(found, categories="own", count=1))
+
+    assert answer.context["form"].errors == {}
+
+
 def test_split_counts_tell_what_each_rule_leaves(client, rita):
     found = judged_round(items=3)
     round_with(items=1, corpus=found.corpus, name="other")
@@ -83,7 +112,9 @@ def test_split_new_counts_without_javascript(client, rita):
     assert Split.objects.count() == 0
 
 
-@pytest.mark.parametrize("text", ['rounds = ["nowhere"]', 'corpus = "nowhere"'])
+@pytest.mark.parametrize(
+    "text", ['rounds = ["nowhere"]', 'corpus = "nowhere"', 'benchmark = "nowhere"', 'categories = ["nowhere"]']
+)
 def test_a_recipe_file_that_names_what_is_not_there_is_refused_and_fills_no_form(client, rita, text):
     client.force_login(rita)
 

@@ -384,3 +384,11 @@ def test_freezing_is_constant_in_queries(django_assert_max_num_queries):
 
     with django_assert_max_num_queries(40):
         split_freeze(name="exam", corpus=corpus, now=timezone.now())
+
+
+@pytest.mark.parametrize("recipe", [{"benchmark": "nowhere"}, {"categories": ["nowhere"]}])
+def test_a_recipe_that_names_what_there_is_not_names_its_field(recipe):
+    dialogue = speecheq_dialogue()
+    with pytest.raises(InvalidInput, match="nowhere") as raised:
+        split_freeze(name="one", corpus=dialogue.corpus, recipe=recipe, now=timezone.now())
+    assert raised.value.field == next(iter(recipe))

@@ -326,6 +326,21 @@ def test_the_page_says_when_nothing_is_left(client, arena):
     assert "Nothing is left to rate" in page_of(client, arena, user)
 
 
+def test_only_systems_with_answers_are_offered(client, study, systems):
+    cancelled = answered(study, "cancelled", right_answer)
+    cancelled.sittings.update(state="cancelled")
+    silent = model_respondent(study, name="silent")
+    sitting_open(study=study, respondent=silent)
+    failed = model_respondent(study, name="failed")
+    record = trial_next(sitting=sitting_open(study=study, respondent=failed))
+    response_record(trial=record, raw="", failure="error", error="no credit", heard={})
+    client.force_login(researcher())
+
+    form = client.get(reverse("arenas", args=[study.uid])).context["form"]
+
+    assert list(form.fields["respondents"].queryset) == systems
+
+
 def test_a_researcher_opens_an_arena_reads_the_standings_and_closes_it(client, study, systems):
     client.force_login(researcher())
     form = {"name": "mine", "respondents": [one.uid for one in systems], "per_panel": 2, "wanted": 2}

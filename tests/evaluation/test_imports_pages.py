@@ -1,5 +1,6 @@
 """The page of answers from elsewhere, and both readings on the comparison and the item page."""
 
+import csv
 import json
 
 import pytest
@@ -108,3 +109,46 @@ def test_both_readings_stand_on_the_comparison_and_on_the_item(browser, study, w
 
 def test_a_study_without_files_shows_no_second_reading(browser, study):  # noqa: F811
     assert 'id="readings"' not in browser.get(reverse("comparison", args=[study.uid])).content.decode()
+
+
+@pytest.mark.parametrize(
+    ("name", "format", "data", "says"),
+    [
+        ("résultats.json", "speecheq", b"{", "résultats.json: is not JSON"),
+        ("log.eval", "inspect", b"PK\x03\x04 and no more", "log.eval: is not a whole .eval log"),
+        ("log.eval", "inspect", b"", "The submitted file is empty"),
+        ("half.csv", "csv", b"\xff\xfei", "half.csv: is not UTF-16 text"),
+        ("名" * 80 + ".json", "speecheq", b"{", "名名.json: is not JSON"),
+    ],
+)
+def test_an_error_names_the_upload_and_what_is_wrong_with_it(browser, study, name, format, data, says):  # noqa: A002, F811, PLR0917
+    fields = {"file": SimpleUploadedFile(name, data), "format": format, "respondent": "theirs"}
+    for address in ("answer_imports", "answer_import_preview"):
+        fields["file"].seek(0)
+        assert says in browser.post(reverse(address, args=[study.uid]), fields).content.decode()
+
+
+def test_a_table_that_cannot_be_read_says_at_which_line(browser, study):  # noqa: F811
+    wide = SimpleUploadedFile("wide.csv", b"item,trial,answer\na,b," + b"x" * 2_000)
+    before = csv.field_size_limit(1_000)
+    try:
+        page = browser.post(
+            reverse("answer_imports", args=[study.uid]), {"file": wide, "format": "csv", "respondent": "theirs"}
+        )
+    finally:
+        csv.field_size_limit(before)
+    assert "wide.csv, line 2: is no row" in page.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("encoding", "separator"), [("utf-16", "\t"), ("utf-8-sig", ";"), ("utf-8", ","), ("utf-16-be", ",")]
+)
+def test_a_table_comes_in_as_office_programs_save_it(browser, study, encoding, separator):  # noqa: F811
+    rows = [("item", "trial", "answer"), ("item1", "s4", "A")]
+    text = "\r\n".join(separator.join(row) for row in rows)
+    mark = "\ufeff" if encoding == "utf-16-be" else ""
+    sent = SimpleUploadedFile("table.csv", (mark + text).encode(encoding))
+    page = browser.post(
+        reverse("answer_import_preview", args=[study.uid]), {"file": sent, "format": "csv", "respondent": "theirs"}
+    ).content.decode()
+    assert "1 answers, 0 there already, 0 refused." in page

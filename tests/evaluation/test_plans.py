@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from eqstudio.errors import Conflict, InvalidInput
-from evaluation.models import Part, PlanEntry, Response, TrialRecord
+from evaluation.models import Part, PlanEntry, Response, SpecialItem, TrialRecord
 from evaluation.selectors import findings_of, marks_of, sitting_progress, sittings_told
 from evaluation.services import (
     response_record,
@@ -171,6 +171,16 @@ def test_a_dialogue_that_will_not_do_as_a_special_item_is_named(study, wrong):
 
     with pytest.raises(InvalidInput, match=code):
         specials_set(study=study, purpose=Part.ATTENTION, codes=[code])
+
+
+def test_the_same_code_twice_is_refused_and_changes_nothing(study):
+    one, other = speecheq_dialogue(), speecheq_dialogue()
+    specials_set(study=study, purpose=Part.PRACTICE, codes=[other.uid])
+
+    with pytest.raises(InvalidInput, match=f"{one.uid}: it is there twice"):
+        specials_set(study=study, purpose=Part.PRACTICE, codes=[one.uid, other.uid, f" {one.uid}"])
+
+    assert [item.dialogue for item in SpecialItem.objects.all()] == [other]
 
 
 def copy_of(original, shared):

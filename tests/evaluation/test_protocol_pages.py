@@ -249,6 +249,8 @@ def test_json_will_do_too(tmp_path):
         ('[sampling]\nplan = "some"\n', "p.toml", "sampling.plan"),
         ("[sampling]\nsize = 2.5\n", "p.toml", "sampling.size"),
         ("[samplings]\nsize = 2\n", "p.toml", "samplings"),
+        ("[recruitment.consent]\nversion = 2026-01-31\n", "p.toml", "recruitment.consent.version: should be text"),
+        ("[analysis]\nhypotheses = ['a', 07:32:00]\n", "p.toml", "analysis.hypotheses.1: should be text"),
         ("[sampling\n", "p.toml", "not TOML"),
         ("{", "p.json", "not JSON"),
         ("[1]", "p.json", "table of blocks"),

@@ -98,7 +98,10 @@ def test_an_error_under_the_status_of_a_success_keeps_the_words_of_the_provider(
     ("content", "raw"),
     [
         ([{"type": "text", "text": "Answer: "}, {"type": "text", "text": "B"}], "Answer: B"),
-        ([{"type": "text", "text": "A"}, {"type": "image_url"}], '[{"type": "text", "text": "A"}, {"type": "image_url"}]'),
+        (
+            [{"type": "text", "text": "A"}, {"type": "image_url"}],
+            '[{"type": "text", "text": "A"}, {"type": "image_url"}]',
+        ),
         ("B", "B"),
         (None, ""),
     ],
@@ -121,7 +124,7 @@ def unmetered():
         (GOOD, {"test-model": {"in": 1.0, "out": 1.0}}, "0.0003", "no usage reported"),
     ],
 )
-def test_the_page_tells_no_price_from_no_usage(settings, client, given, prices, shown, not_shown):
+def test_the_page_tells_no_price_from_no_usage(settings, client, given, prices, shown, not_shown):  # noqa: PLR0917 -- a table
     settings.PRICES = prices
     with exam_server(settings, given):
         page = page_of(client, sit(speecheq_study(items=1)))

@@ -32,7 +32,9 @@ class Command(StudioCommand):
         parser.add_argument("--model", required=True, help=f"known: {', '.join(backends)}")
         parser.add_argument("--evaluator", default="mcq", help=f"how questions are put; known: {', '.join(evaluators)}")
         parser.add_argument("--limit", type=int, default=None, help="ask only the first K items of the order")
-        parser.add_argument("--runs", type=int, default=2, help="how often, 2 runs if not given; every second one mirrors the options")
+        parser.add_argument(
+            "--runs", type=int, default=2, help="how often, 2 runs if not given; every second one mirrors the options"
+        )
         parser.add_argument("--concurrency", type=int, help="questions at once; what the backend says if not given")
         parser.add_argument("--budget-calls", type=int, help="stop after so many calls; a higher number goes on")
         parser.add_argument("--budget-tokens", type=int, help="stop when so many tokens are used")
