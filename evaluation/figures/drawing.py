@@ -104,7 +104,8 @@ def around(values: Sequence[float]) -> list[float]:
 def cost_svg(rows: Rows, *, cost: str, axis: str, narrow: bool) -> str:
     """What an answer costs against how good it is; people and models on the same axes.
 
-    Single persons are dots without a name: they stand close together, and the table beside names them.
+    Single persons are dots without a name: they stand close together, and the table beside names them. A name stands on the
+    side of its dot where there is room.
     """
     import altair as alt  # noqa: PLC0415 -- slow import
 
@@ -116,8 +117,17 @@ def cost_svg(rows: Rows, *, cost: str, axis: str, narrow: bool) -> str:
     dots = base.mark_point(size=80, filled=True, opacity=1).encode(
         x=x, y=y, color=alt.Color("kind:N", scale=colours, legend=None)
     )
-    named = alt.Chart(alt.Data(values=[row for row in known if row["kind"] != "person"]))
-    words = named.mark_text(align="left", dx=8, color=INK, limit=90 if narrow else 200).encode(x=x, y=y, text="name:N")
+    named = [row for row in known if row["kind"] != "person"]
+    middle = max((row["effort"] for row in named), default=0) / 2
+    words = [
+        alt.Chart(alt.Data(values=side))
+        .mark_text(align=align, dx=dx, color=INK, limit=90 if narrow else 200)
+        .encode(x=x, y=y, text="name:N")
+        for side, align, dx in (
+            ([row for row in named if row["effort"] <= middle], "left", 8),
+            ([row for row in named if row["effort"] > middle], "right", -8),
+        )
+    ]
     side = NARROW_SQUARE if narrow else SQUARE
     width = side if narrow else 520
-    return svg_of(alt.layer(dots, words).properties(width=width, height=side))
+    return svg_of(alt.layer(dots, *words).properties(width=width, height=side))

@@ -70,9 +70,14 @@ def arena(request: HttpRequest, uid: str) -> HttpResponse:
         "charts": [
             (
                 "strength",
+                # xgettext:no-python-format -- a share, nothing to fill in
                 _("Strength of each system with its 95 % interval; the same figures stand in the table below"),
             ),
-            ("mean", _("Mean rating of each system with its 95 % interval; the same figures stand in the table below")),
+            (
+                "mean",
+                # xgettext:no-python-format -- a share, nothing to fill in
+                _("Mean rating of each system with its 95 % interval; the same figures stand in the table below"),
+            ),
         ],
         "nu": Estimate(**result["nu"]),
         "agreement": {name: Estimate(**figure) for name, figure in result["agreement"].items()},

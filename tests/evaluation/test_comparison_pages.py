@@ -2,25 +2,20 @@
 
 import csv
 import io
-import json
 import re
-import subprocess
-import sys
-import zipfile
 
-import numpy as np
 import pytest
 from django.urls import reverse
 
 from eqstudio.models import Event
-from evaluation.domain import baselines
 from evaluation.domain.statistics import adjusted
 from evaluation.figures import Figure, csv_of, latex_of
 from evaluation.figures.drawing import around, cost_svg
 from evaluation.models import ErrorTag, FrozenNorm, Respondent, Sitting
-from evaluation.services import comparison_build, release_build, respondent_drive, sitting_open, study_run
+from evaluation.services import comparison_build, respondent_drive, sitting_open, study_run
 from generation.words import category_label
 from tests.eqstudio.factories import annotator, researcher
+from tests.evaluation.compared import mixed, rows_of, sat
 from tests.evaluation.factories import (
     echomind_study,
     emosbench_study,
@@ -28,28 +23,10 @@ from tests.evaluation.factories import (
     right_answer,
     sit_through,
     speecheq_study,
-    uneven_study,
     wrong_answer,
 )
 
 pytestmark = pytest.mark.django_db
-
-
-def mixed(record):
-    """Right on every other question."""
-    return right_answer(record) if record.dialogue_id % 2 else wrong_answer(record)
-
-
-def sat(study):
-    for person, choose in (("a", right_answer), ("b", mixed), ("c", right_answer)):
-        sit_through(study, user=annotator(username=person), choose=choose)
-    sit_through(study, respondent=model_respondent(study, name="poor"), choose=wrong_answer)
-    sit_through(study, respondent=model_respondent(study, name="fair"), choose=mixed)
-    return study
-
-
-def rows_of(result):
-    return {row["name"]: row for row in result["respondents"]}
 
 
 def test_every_human_baseline_has_a_name_of_its_own():
@@ -342,88 +319,3 @@ def test_rules_are_started_once(client, django_capture_on_commit_callbacks):
     names = study.respondents.values_list("name", flat=True)
     assert sorted(names) == ["first", "random", "rule-longer", "rule-lower", "rule-quieter"]
     assert set(study.respondents.values_list("kind", flat=True)) == {Respondent.Kind.RULE}
-
-
-def recomputed(folder):
-    """The script of an unpacked release, run with nothing but Python."""
-    command = [
-        sys.executable,
-        "-I",
-        "-c",
-        (
-            f"import sys; sys.path.insert(0, {str(folder)!r}); import runpy; "
-            f"sys.argv = ['recompute.py', {str(folder)!r}]; runpy.run_path({str(folder / 'recompute.py')!r}, run_name='__main__')"
-        ),
-    ]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
-
-
-@pytest.mark.parametrize("make", [speecheq_study, emosbench_study, uneven_study])
-def test_the_release_recomputes_every_number_with_the_standard_library(make, tmp_path):
-    study = sat(make(items=5))
-    sit_through(study, user=researcher(), choose=wrong_answer)
-    respondent_drive(respondent=study_run(study=study, backend="random", runs=3))
-    data = release_build(study=study)
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        archive.extractall(tmp_path)
-    done = recomputed(tmp_path)
-    assert (done.returncode, "0 differ" in done.stdout) == (0, True), done.stdout + done.stderr
-    assert int(done.stdout.split(" figures agree")[0].split()[-1]) > 50
-    spoilt = json.loads((tmp_path / "comparison.json").read_text())
-    spoilt["respondents"][0]["estimates"][next(iter(spoilt["respondents"][0]["estimates"]))]["value"] = 0.123
-    (tmp_path / "comparison.json").write_text(json.dumps(spoilt))
-    assert recomputed(tmp_path).returncode == 1
-
-
-def test_the_release_tells_which_systems_its_norm_rests_on(tmp_path):
-    study = sat(speecheq_study(items=4))
-    for evaluator in ("mcq", "silence"):
-        respondent_drive(respondent=study_run(study=study, backend="fake", evaluator=evaluator))
-    sit_through(study, respondent=model_respondent(study, name="mute"), choose=lambda _record: "both")
-    with zipfile.ZipFile(io.BytesIO(release_build(study=study))) as archive:
-        archive.extractall(tmp_path)
-    told = json.loads((tmp_path / "comparison.json").read_text())
-    assert told["norm"]["population"] == ["chance", "fair", "fake", "poor"]
-    assert told["norm_left_out"] == {"control": ["fake (silence)"], "unfit": ["mute"], "unfinished": []}
-    done = recomputed(tmp_path)
-    assert done.returncode == 0, done.stdout + done.stderr
-    told["norm"]["population"].insert(3, "mute")
-    (tmp_path / "comparison.json").write_text(json.dumps(told))
-    assert "systems of the norm" in recomputed(tmp_path).stdout
-
-
-def test_the_page_says_which_systems_the_norm_leaves_out(client):
-    study = sat(speecheq_study(items=4))
-    sit_through(study, respondent=model_respondent(study, name="mute"), choose=lambda _record: "both")
-    respondent_drive(respondent=study_run(study=study, backend="fake", evaluator="silence"))
-    client.force_login(researcher())
-    page = client.get(reverse("comparison", args=[study.uid])).content.decode()
-    said = "fake (silence) (not asked the plain exam). mute (over 5 % of the answers unread).</p>"
-    assert ("SEQ is relative to 3 systems: those that" in page, f"does not rest on: {said}" in page) == (True, True)
-
-
-def test_the_release_is_the_same_bytes_whatever_the_last_bits_of_its_figures(monkeypatch):
-    study = sat(emosbench_study(items=5))
-    drawn = baselines.person_means
-
-    def with_another_last_bit(matrix):
-        found = drawn(matrix)
-        return np.where((found > 0) & (found < 1), np.nextafter(found, 2), found)
-
-    figures, release = comparison_build(study=study), release_build(study=study)
-    monkeypatch.setattr(baselines, "person_means", with_another_last_bit)
-
-    assert comparison_build(study=study) != figures
-    assert release_build(study=study) == release
-
-
-def test_the_release_names_nobody(tmp_path):
-    study = speecheq_study(items=2)
-    person = annotator(username="zoe-secret")
-    person.display_name, person.email = "Zoe Secret", "zoe@example.org"
-    person.save(update_fields=["display_name", "email"])
-    sit_through(study, user=person)
-    with zipfile.ZipFile(io.BytesIO(release_build(study=study))) as archive:
-        everything = "".join(archive.read(name).decode() for name in archive.namelist())
-    assert not any(word in everything for word in ("zoe-secret", "Zoe Secret", "zoe@example.org", person.uid))
-    assert "Person 1" in everything
