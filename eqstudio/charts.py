@@ -62,7 +62,7 @@ def forest_svg(rows: Sequence[Mapping[str, Any]], *, axis: str, chance: float | 
     groups = list(dict.fromkeys(row["group"] for row in rows))
     y = alt.Y("group:N", sort=groups, title=None, axis=alt.Axis(labelLimit=_labels(narrow)))
     offset = alt.YOffset("name:N", sort=names)
-    chart = alt.layer(*_intervals(rows, y=y, axis=axis, chance=chance, offset=offset, shapes=names))
+    chart = alt.layer(*_intervals(rows, y=y, axis=axis, chance=chance, offset=offset, shapes=names, narrow=narrow))
     height = max(1, len(groups)) * (10 + 12 * max(1, len(names)))
     return _svg(chart.properties(width=_width(narrow), height=height))
 
@@ -83,6 +83,7 @@ def _intervals(
     chance: float | None,
     offset: Any = None,
     shapes: Sequence[str] = (),
+    narrow: bool = False,
 ) -> list[Any]:
     import altair as alt  # noqa: PLC0415 -- slow import
 
@@ -95,9 +96,9 @@ def _intervals(
         common["yOffset"] = offset
     marks = dict(common)
     if shapes:
-        marks["shape"] = alt.Shape(
-            "name:N", sort=list(shapes), legend=alt.Legend(title=None, orient="top", labelLimit=260)
-        )
+        direction = {"direction": "vertical"} if narrow else {}
+        legend = alt.Legend(title=None, orient="top", labelLimit=230 if narrow else 260, **direction)
+        marks["shape"] = alt.Shape("name:N", sort=list(shapes), legend=legend)
     layers: list[Any] = [
         base.mark_rule(strokeWidth=2.5).encode(x=alt.X("lo:Q", title=axis, scale=scale), x2="hi:Q", **common),
         base.mark_point(size=70, filled=True, opacity=1).encode(x=alt.X("value:Q", title=axis, scale=scale), **marks),

@@ -54,7 +54,7 @@ def test_pages_fit_and_are_clean(new_page, sign_in, axe_check, study, width):
             image.scroll_into_view_if_needed()
             image.evaluate("image => image.decode()")
             drawn, shown = image.evaluate("image => [image.naturalWidth, image.getBoundingClientRect().width]")
-            assert shown >= 0.75 * drawn, "a figure is drawn for this width, not shrunk"
+            assert shown >= 0.75 * drawn, f"{image.get_attribute('src')} is drawn for this width, not shrunk"
         if folder := os.environ.get("SCREENSHOTS"):
             page.screenshot(path=Path(folder) / f"{name}-{width}.png", full_page=True)
 
