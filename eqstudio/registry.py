@@ -39,12 +39,12 @@ class Registry(Generic[T]):
         if alias not in self._entries:
             near = difflib.get_close_matches(alias, self._entries, n=1)
             raise UnknownAlias(kind=self.kind, alias=alias, known=list(self), near=near[0] if near else None)
+        entry = self._entries[alias]
+        if not isinstance(entry, str):
+            return entry
         if alias not in self._loaded:
-            entry = self._entries[alias]
-            if isinstance(entry, str):
-                module, _, name = entry.partition(":")
-                entry = getattr(import_module(module), name)
-            self._loaded[alias] = entry
+            module, _, name = entry.partition(":")
+            self._loaded[alias] = getattr(import_module(module), name)
         return self._loaded[alias]
 
     def items(self) -> Iterator[tuple[str, type[T]]]:
