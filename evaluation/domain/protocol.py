@@ -183,12 +183,29 @@ def _wanted(place: str, problem: Any) -> str:
 
 
 def protocol_diff(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
-    """What changed between two protocols, as (dotted field, before, after) in the order of the protocol."""
+    """What changed between two protocols, as (dotted field, before, after) in the order of the protocol, however it was stored."""
+    order = list(_leaves(Protocol().model_dump(mode="json")))
+
+    def place(row: tuple[str, Any, Any]) -> int:
+        return next((at for at, leaf in enumerate(order) if f"{row[0]}.".startswith(f"{leaf}.")), len(order))
+
+    return sorted(_changes(before, after), key=place)
+
+
+def _leaves(content: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
+    for name, value in content.items():
+        if isinstance(value, dict) and value:
+            yield from _leaves(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}"
+
+
+def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
     found: list[tuple[str, Any, Any]] = []
     for name in [*before, *(name for name in after if name not in before)]:
         one, other = before.get(name), after.get(name)
         if isinstance(one, dict) and isinstance(other, dict):
-            found += [(f"{name}.{field}", old, new) for field, old, new in protocol_diff(one, other)]
+            found += [(f"{name}.{field}", old, new) for field, old, new in _changes(one, other)]
         elif one != other:
             found.append((name, one, other))
     return found

@@ -155,6 +155,11 @@ def test_a_difference_is_told_field_by_field():
     other = Protocol.model_validate({"sampling": {"plan": "random", "size": 4}}).model_dump(mode="json")
     assert protocol_diff(one, other) == [("sampling.plan", "full", "random"), ("sampling.size", None, 4)]
     assert protocol_diff(one, one) == []
+    shuffled = {"sampling": {"size": 4, "plan": "random"}}  # as a database that orders keys its own way gives it back
+    assert [row[0] for row in protocol_diff({"sampling": {"size": None, "plan": "full"}}, shuffled)] == [
+        "sampling.plan",
+        "sampling.size",
+    ]
 
 
 def test_questions_are_asked_as_the_design_says_to_people_and_models():
