@@ -126,7 +126,8 @@ def test_reload_brings_back_what_was_heard_and_filled_in(alice_page):
     page.keyboard.press("3")
     page.locator('input[name="answer-emotion"][value="sad"]').locator("..").click()
     page.locator("#judge-comment-button").click()
-    page.locator("#judge-comment").fill("half a thought")
+    with page.expect_response(lambda response: "half a thought" in (response.request.post_data or "")):
+        page.locator("#judge-comment").fill("half a thought")
     expect(page.locator("#judge-saved")).to_contain_text("draft saved")
     page.evaluate("localStorage.clear()")
     page.goto("about:blank")

@@ -67,6 +67,7 @@ def person(page: Page, study, link: str, behave: Callable[[Heard, set[str]], str
     page.goto(link)
     page.get_by_role("button", name="Begin").click()
     expect(page.locator("#sit-begin")).to_be_visible()
+    page.wait_for_load_state()  # from then on the page hears the keys
     one = Participant.objects.filter(study=study).latest("pk")
     Sitting.objects.filter(respondent=one.respondent).update(order_seed=SEED)
     page.keyboard.press("Enter")

@@ -13,7 +13,7 @@ from evaluation.backends import ClipAudio, backends, evaluators
 from evaluation.backends.base import Exam
 from evaluation.backends.modalities import silence_wav
 from evaluation.models import ScoreRecord
-from evaluation.services import respondent_drive, study_run
+from evaluation.services import Limits, respondent_drive, study_run
 from tests.evaluation.factories import speecheq_study
 from tests.generation.factories import wav_bytes
 from tests.openai_server import OpenAIServer, Reply
@@ -192,7 +192,8 @@ def test_a_missing_key_is_named_before_anything_is_asked(settings):
 def test_a_whole_run_against_a_server_that_stumbles(server):
     server.script(Reply.rate_limited(after=0.01), Reply.text("ANSWER: A"), Reply.refused(), Reply.text("both"))
     study = speecheq_study(items=2)
-    respondent = study_run(study=study, backend="openai", runs=1)
+    one_at_a_time = Limits(concurrency=1)  # the server's replies are told in the order of its calls
+    respondent = study_run(study=study, backend="openai", runs=1, limits=one_at_a_time)
     sittings = respondent_drive(respondent=respondent, sleep=lambda _seconds: None)
     assert (respondent.name, sittings[0].state, sittings[0].error) == ("gpt-audio-1.5", "finished", "")
     assert list(ScoreRecord.objects.order_by("pk").values_list("outcome", "value")) == [
