@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from django.urls import reverse
+from playwright.sync_api import expect
 
 from evaluation.models import Panel, RatingSheet, RationaleRating, ReplyGrade, ReplyJudgement
 from evaluation.services import responses_import
@@ -21,6 +22,10 @@ from tests.evaluation.test_judging import judge_all, replied, worth
 
 pytestmark = pytest.mark.django_db(transaction=True)
 LONG = "{name}: the first voice is slow and low, as somebody speaks who takes the other one's news in; the second is quick and bright."
+CHANGED = """async (before) => {
+    while (document.getElementById("scales-data")?.textContent === before) await new Promise((done) => setTimeout(done, 20));
+}"""
+"""Waits until the next sheet is there. (What Playwright waits for itself, it compiles in the page, whose policy forbids that.)"""
 
 
 @pytest.fixture
@@ -88,9 +93,9 @@ def test_reasons_are_rated_by_keyboard_alone(page, sign_in, arena):
     page.locator("body").press("8")
     for key in ("0", "3"):
         page.keyboard.press(key)
-    page.wait_for_function("document.getElementById('scales-submit').getAttribute('aria-disabled') === 'false'")
+    expect(page.locator("#scales-submit")).to_have_attribute("aria-disabled", "false")
     page.keyboard.press("Enter")
-    page.wait_for_function("(before) => document.getElementById('scales-data').textContent !== before", arg=first)
+    page.evaluate(CHANGED, first)
     panel = Panel.objects.get(state="rated")
     given = dict(RationaleRating.objects.values_list("respondent", "value"))
     assert [given[one.respondent_id] for one in panel.systems.all()] == [8, 10, 3]
@@ -108,7 +113,7 @@ def test_what_was_entered_waits_for_the_connection_and_survives_a_reload(page, s
     assert page.locator("#scales-form input:checked").count() == 2
     page.context.set_offline(True)
     page.keyboard.press("4")
-    page.wait_for_function("document.getElementById('scales-submit').getAttribute('aria-disabled') === 'false'")
+    expect(page.locator("#scales-submit")).to_have_attribute("aria-disabled", "false")
     page.keyboard.press("Enter")
     page.wait_for_selector("#scales-outbox .notice")
     assert not RatingSheet.objects.exists()
@@ -126,9 +131,9 @@ def test_a_reply_is_judged_by_keyboard_alone(page, sign_in, replies):
     hear_all(page)
     for key in ("5", "4", "3", "2"):
         page.keyboard.press(key)
-    page.wait_for_function("document.getElementById('scales-submit').getAttribute('aria-disabled') === 'false'")
+    expect(page.locator("#scales-submit")).to_have_attribute("aria-disabled", "false")
     page.keyboard.press("Enter")
-    page.wait_for_function("(before) => document.getElementById('scales-data').textContent !== before", arg=first)
+    page.evaluate(CHANGED, first)
     assert ReplyJudgement.objects.get().user == person
     assert list(ReplyGrade.objects.order_by("pk").values_list("value", flat=True)) == [5, 4, 3, 2]
 
