@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django import template
 
+from eqstudio.benchmarks import benchmark_get
 from evaluation import words
 
 register = template.Library()
@@ -13,3 +14,9 @@ register = template.Library()
 def respondent_words(name: str) -> str:
     """What a reader calls a respondent: ``Person 3`` in the language of the page."""
     return words.respondent_words(str(name))
+
+
+@register.filter
+def asks_replies(benchmark: str) -> bool:
+    """Whether a benchmark asks for open replies, which are judged on a page of their own."""
+    return benchmark_get(benchmark).open_replies

@@ -24,7 +24,7 @@ from evaluation.services.comparison_rows import PEOPLE
 from evaluation.services.comparisons import BY
 from evaluation.views.asked import Seen, group_label, seen, systems_of
 from evaluation.views.readings import readings_rows
-from evaluation.views.replies import shown_replies
+from evaluation.views.replies_shown import shown_replies
 from evaluation.words import (
     BY_WORDS,
     FAMILIES,
