@@ -29,6 +29,7 @@ VERBS: dict[str, Any] = {
     "asked for audit": _("asked for an audit"),
     "asked for export": _("asked for an export"),
     "asked for freeze": _("asked for a freeze"),
+    "stopped audit": _("stopped an audit"),
     "stopped freeze": _("stopped a freeze"),
     "became active": _("let work in the round"),
     "began qualification": _("went on to qualification"),

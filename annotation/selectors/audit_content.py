@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from annotation.domain.leakage import skeleton, text_key
@@ -27,8 +27,11 @@ class AuditContent:
     """By SHA-256 of a clip, the items that contain it."""
 
 
-def audit_content(*, split: Split, audio: bool) -> AuditContent:
-    """Read a split for comparison; two queries per 500 items, and the stored prints when ``audio`` is asked for."""
+def audit_content(*, split: Split, audio: bool, advance: Callable[[int], object] = lambda _items: None) -> AuditContent:
+    """Read a split for comparison; two queries per 500 items, and the stored prints when ``audio`` is asked for.
+
+    ``advance`` hears of so many more items as are read.
+    """
     found = AuditContent()
     rows = list(split.items.order_by("position").values_list("dialogue_id", "side"))
     for content, (_key, side) in zip(contents([key for key, _side in rows]), rows, strict=True):
@@ -40,6 +43,7 @@ def audit_content(*, split: Split, audio: bool) -> AuditContent:
             found.keys.setdefault(kind, []).append((uid, key))
         for sha256 in content.clips.values():
             found.clip_items.setdefault(sha256, set()).add(uid)
+        advance(1)
     if audio:
         found.prints = _prints(split)
     return found

@@ -201,11 +201,12 @@ def manifest_head(*, split: Split) -> dict[str, Any]:
 
 
 def split_rounds(*, split: Split) -> list[Round]:
-    """The rounds whose judgements count for a split: those its recipe names, or the one it was frozen from."""
+    """The rounds whose judgements count for a split: those its recipe names, in its order, or the one it was frozen from."""
     if split.round is not None:
         return [split.round]
     names = split.recipe.get("rounds", [])
-    return list(Round.objects.filter(name__in=names)) if names else []
+    found = {round_.name: round_ for round_ in Round.objects.filter(name__in=names)} if names else {}
+    return [found[name] for name in names if name in found]
 
 
 def pseudonym(*, split: Split, person: int | str) -> str:

@@ -10,6 +10,7 @@ from annotation.services.assignments import (
 from annotation.services.audits import (
     audit_make,
     audit_request,
+    audit_stop,
     audits_due,
     prints_ensure,
 )
@@ -59,6 +60,7 @@ __all__ = [
     "audio_problem_report",
     "audit_make",
     "audit_request",
+    "audit_stop",
     "audits_due",
     "clips_ahead",
     "draft_save",
