@@ -11,6 +11,7 @@ from annotation.services.audits import (
     audit_make,
     audit_request,
     audits_due,
+    clips_measure,
     prints_ensure,
 )
 from annotation.services.claims import items_drifted, items_recount
@@ -61,6 +62,7 @@ __all__ = [
     "audit_request",
     "audits_due",
     "clips_ahead",
+    "clips_measure",
     "draft_save",
     "example_add",
     "example_remove",

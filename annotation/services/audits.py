@@ -77,13 +77,21 @@ def prints_ensure(*, split: Split, renew: Callable[[], object] | None = None) ->
     """Measure every recording of a split that was not measured yet; what cannot be read is returned with the reason, by
     ``dialogue/position/label``. Inserts ClipPrints in batches, so that a kill loses little.
     """
-    unreadable: dict[str, str] = {}
+    clips = Clip.objects.filter(variants__turn__dialogue__split_items__split=split)
+    return {_place(clip, split): why for clip, why in clips_measure(clips=clips, renew=renew).items()}
+
+
+def clips_measure(*, clips: QuerySet[Clip], renew: Callable[[], object] | None = None) -> dict[Clip, str]:
+    """Measure those of ``clips`` that were not measured yet; what cannot be read is returned with the reason. Inserts ClipPrints
+    in batches.
+    """
+    unreadable: dict[Clip, str] = {}
     batch: list[ClipPrint] = []
-    for clip in _unmeasured(split):
+    for clip in _unmeasured(clips):
         try:
             found = clip_print(clip=clip)
         except (StudioError, FileNotFoundError) as error:
-            unreadable[_place(clip, split)] = getattr(error, "message", "") or _("its file is gone from the storage")
+            unreadable[clip] = getattr(error, "message", "") or _("its file is gone from the storage")
             continue
         batch.append(ClipPrint(clip=clip, version=VERSION, shape=found.shape.tobytes(), marks=found.marks.tobytes()))
         if len(batch) >= _BATCH:
@@ -103,9 +111,8 @@ def _keep(batch: list[ClipPrint]) -> None:
         ClipPrint.objects.bulk_create(batch, ignore_conflicts=True)
 
 
-def _unmeasured(split: Split) -> Iterator[Clip]:
-    clips = Clip.objects.filter(variants__turn__dialogue__split_items__split=split).exclude(prints__version=VERSION)
-    keys = list(clips.order_by("pk").values_list("pk", flat=True).distinct())
+def _unmeasured(clips: QuerySet[Clip]) -> Iterator[Clip]:
+    keys = list(clips.exclude(prints__version=VERSION).order_by("pk").values_list("pk", flat=True).distinct())
     for start in range(0, len(keys), _BATCH):
         yield from Clip.objects.filter(pk__in=keys[start : start + _BATCH]).defer("peaks").order_by("pk")
 
