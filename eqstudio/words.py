@@ -70,6 +70,7 @@ VERBS: dict[str, Any] = {
     "reopened": _("opened again"),
     "reported a sound": _("reported a problem with the audio"),
     "responses_import": _("imported answers"),
+    "answer_intake": _("sent a file of answers"),
     "retracted": _("took a judgement back"),
     "revised": _("changed a judgement"),
     "roles set": _("set the roles"),

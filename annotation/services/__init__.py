@@ -12,6 +12,7 @@ from annotation.services.audits import (
     audit_request,
     audit_stop,
     audits_due,
+    clips_measure,
     prints_ensure,
 )
 from annotation.services.claims import items_drifted, items_recount
@@ -63,6 +64,7 @@ __all__ = [
     "audit_stop",
     "audits_due",
     "clips_ahead",
+    "clips_measure",
     "draft_save",
     "example_add",
     "example_remove",

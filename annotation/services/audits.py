@@ -155,18 +155,26 @@ def prints_ensure(
     """Measure every recording of a split that was not measured yet; what cannot be read is returned with the reason, by
     ``dialogue/position/label``. Inserts ClipPrints in batches, so that a kill loses little.
     """
-    unreadable: dict[str, str] = {}
+    clips = Clip.objects.filter(variants__turn__dialogue__split_items__split=split)
+    return {_place(clip, split): why for clip, why in clips_measure(clips=clips, progress=progress).items()}
+
+
+def clips_measure(
+    *, clips: QuerySet[Clip], progress: Callable[[int, int], object] = lambda _done, _total: None
+) -> dict[Clip, str]:
+    """Measure those of ``clips`` that were not measured yet; what cannot be read is returned with the reason. Inserts ClipPrints
+    in batches; what was measured is kept when ``progress`` raises.
+    """
+    unreadable: dict[Clip, str] = {}
     batch: list[ClipPrint] = []
-    keys = _unmeasured(split)
+    keys = _unmeasured(clips)
     try:
         for number, clip in enumerate(_clips(keys)):
             progress(number, len(keys))
             try:
                 found = clip_print(clip=clip)
             except (StudioError, FileNotFoundError) as error:
-                unreadable[_place(clip, split)] = getattr(error, "message", "") or _(
-                    "its file is gone from the storage"
-                )
+                unreadable[clip] = getattr(error, "message", "") or _("its file is gone from the storage")
                 continue
             batch.append(
                 ClipPrint(clip=clip, version=VERSION, shape=found.shape.tobytes(), marks=found.marks.tobytes())
@@ -187,9 +195,8 @@ def _keep(batch: list[ClipPrint]) -> None:
         ClipPrint.objects.bulk_create(batch, ignore_conflicts=True)
 
 
-def _unmeasured(split: Split) -> list[int]:
-    clips = Clip.objects.filter(variants__turn__dialogue__split_items__split=split).exclude(prints__version=VERSION)
-    return list(clips.order_by("pk").values_list("pk", flat=True).distinct())
+def _unmeasured(clips: QuerySet[Clip]) -> list[int]:
+    return list(clips.exclude(prints__version=VERSION).order_by("pk").values_list("pk", flat=True).distinct())
 
 
 def _clips(keys: list[int]) -> Iterator[Clip]:

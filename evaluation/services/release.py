@@ -17,7 +17,7 @@ from django.conf import settings
 from eqstudio.benchmarks import benchmark_get
 from eqstudio.benchmarks.base import Benchmark, Trial
 from evaluation.models import Response, Study
-from evaluation.models.imports import RUNS
+from evaluation.models.respondents import RUNS
 from evaluation.selectors import counting, in_the_middle, item_facts, weights_of
 from evaluation.services.asked import is_control
 from evaluation.services.comparisons import comparison_build

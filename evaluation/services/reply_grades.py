@@ -10,7 +10,7 @@ from eqstudio.benchmarks import benchmark_get
 from eqstudio.benchmarks.base import Benchmark, ItemView, Trial
 from evaluation.domain.text_metrics import text_figures
 from evaluation.models import ReplyGrade, Respondent, Response, Study
-from evaluation.models.imports import RUNS
+from evaluation.models.respondents import RUNS
 from evaluation.selectors import item_facts
 from evaluation.selectors.replies import replies_of, reply_text
 from evaluation.services.comparison_rows import PEOPLE
