@@ -177,8 +177,56 @@ DETAILS: dict[str, Any] = {
     "files": _("files"),
     "dialogues": _("dialogues"),
     "transcriber": _("transcript checked by"),
+    "added": _("added"),
+    "against": _("against"),
+    "arena": _("arena"),
+    "audit": _("audit"),
+    "benchmark": _("benchmark"),
+    "count": _("number"),
+    "counted": _("counts"),
+    "gate": _("gate"),
+    "hash": _("hash"),
+    "items": _("items"),
+    "judge": _("judge"),
+    "judgement": _("judgement"),
+    "late": _("late"),
+    "manifest_hash": _("manifest hash"),
+    "max_uses": _("people by each"),
+    "name": _("called"),
+    "number": _("version"),
+    "outcome": _("outcome"),
+    "prompt": _("prompt"),
+    "purpose": _("purpose"),
+    "respondent": _("respondent"),
+    "roles": _("roles"),
+    "run_spec": _("settings of the run"),
+    "split": _("split"),
+    "systems": _("systems"),
+    "url": _("address"),
+    "username": _("sign-in name"),
+    "votes": _("votes"),
+    "why": _("why"),
 }
 """What stands beside an event, where its name alone says little."""
+
+MOVES: dict[str, Any] = {
+    "round": _("round %(name)s"),
+    "split": _("split %(name)s"),
+    "voice by": _("voice by %(name)s"),
+    "script by": _("script by %(name)s"),
+    "round opened again": _("round opened again"),
+    "known answer": _("known answer"),
+    "adjudication": _("decided by an expert"),
+    "set aside": _("set aside"),
+    "standing": _("what counts was changed"),
+    "transcript": _("transcript"),
+    "revision": _("a judgement was changed"),
+    "retry": _("tried again"),
+    "undo": _("a judgement was taken back"),
+}
+"""Why a dialogue or an item moved: the stored words, or those before a name, as a reader would say them."""
+
+VOTES: dict[str, Any] = {"keep": _("keep"), "reject": _("reject")}
 
 REASONS: dict[str, Any] = {
     "a ratio scale has no values below zero": _("a ratio scale has no values below zero"),

@@ -49,6 +49,16 @@ ROLE_LABELS: dict[str, Any] = {
     "response": _("to be judged: several replies"),
 }
 
+VARIANT_LABELS: dict[str, Any] = {
+    "only": _("the only version"),
+    "high": _("high"),
+    "low": _("low"),
+    "target": _("target"),
+    "neutral": _("neutral"),
+    "alternative": _("alternative"),
+}
+"""What the benchmarks call the versions of a line; intended grades stand as they are."""
+
 CHECK_LABELS: dict[str, Any] = {
     "decodable": _("can be decoded"),
     "duration": _("length"),
