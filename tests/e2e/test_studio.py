@@ -31,6 +31,13 @@ def studio(tmp_path):
         yield started
 
 
+@pytest.fixture
+def new_studio(tmp_path):
+    """In an empty folder, as the first start finds it."""
+    with studio_on(tmp_path, migrated=False) as started:
+        yield started
+
+
 def health(studio: StudioProcess) -> int:
     connection = HTTPConnection("127.0.0.1", studio.port, timeout=10)
     try:
@@ -53,7 +60,8 @@ def clips(studio: StudioProcess) -> int:
     return studio.rows("select count(*) from generation_clip")[0][0]
 
 
-def test_studio_answers_refuses_a_second_start_and_ends_without_a_trace(studio):
+def test_studio_answers_refuses_a_second_start_and_ends_without_a_trace(new_studio):
+    studio = new_studio
     said = studio.start()
     assert health(studio) == 200
     assert {"broker", "web", "worker", "beat"} <= {path.stem for path in (studio.data / "logs").iterdir()}
@@ -66,7 +74,8 @@ def test_studio_answers_refuses_a_second_start_and_ends_without_a_trace(studio):
     assert seconds < 15
 
 
-def test_taken_port_says_what_to_do(studio):
+def test_taken_port_says_what_to_do(new_studio):
+    studio = new_studio
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", studio.port))
         taken.listen()
