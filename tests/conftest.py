@@ -53,12 +53,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--only-database",
         action="store_true",
-        help="leave out the tests that never ask the database: on a second database they would say the same again",
+        help="leave out what would say the same again on a second database: tests that ask none, or are marked sqlite_enough",
     )
 
 
 def _uses_database(item: pytest.Item) -> bool:
     fixtures = {"db", "transactional_db", "live_server", "client", "admin_client"}
+    if item.get_closest_marker("sqlite_enough"):
+        return False
     marked = item.get_closest_marker("django_db") or item.get_closest_marker("postgres")
     return marked is not None or bool(fixtures & set(getattr(item, "fixturenames", ())))
 

@@ -22,6 +22,7 @@ from generation.media import clip_served
 from generation.models import Clip, Rendition
 from tests.audio import RATE, encoded, m4a, silence, speechlike, tone, wav
 
+pytestmark = pytest.mark.sqlite_enough
 SPEECH = speechlike(seconds=1.5)
 STRANGE = encoded(SPEECH, format="FLAC")
 """What the child process decodes; a plain WAV is read without it."""
