@@ -149,3 +149,16 @@ def _categories(benchmark: str) -> dict[str, Any]:
     if benchmark not in benchmarks:
         return {}
     return {category.key: category for category in benchmark_get(benchmark).categories}
+
+
+RULE_LABELS: dict[str, Any] = {
+    "quieter": _("always the quieter one"),
+    "louder": _("always the louder one"),
+    "shorter": _("always the shorter one"),
+    "longer": _("always the longer one"),
+    "lower pitch": _("always the one with the lower pitch"),
+    "higher pitch": _("always the one with the higher pitch"),
+    "darker": _("always the darker one"),
+    "brighter": _("always the brighter one"),
+    "together": _("a model that knows all four measures, tried on dialogues it has not seen"),
+}

@@ -51,6 +51,8 @@ CHECKS = (
     Check("voices", "voice", "Sides that share a voice", relatives=True),
 )
 Groups = Mapping[Hashable, list[str]]
+Told = list[tuple[str, list[str]]]
+"""Groups of items with what they share, as a person reads it."""
 Progress = Callable[[str, int, int], object]
 """Called with the part of the work, and how much of how much of it is done."""
 
@@ -132,8 +134,9 @@ def _inside(check: Check, here: AuditContent, alike: Alike, edges: list[Edge]) -
         groups = {key: items for key, items in groups.items() if len({here.sides[item] for item in items}) > 1}
     else:
         groups = _not_copies(check, here, groups)
-    edges += _star(check.kind, groups)
-    return _finding(check, check.name, check.message, groups)
+    told = [(here.spelled(check.kind, str(key), items[0]), items) for key, items in groups.items()]
+    edges += _star(check.kind, told)
+    return _finding(check, check.name, check.message, told)
 
 
 def _not_copies(check: Check, here: AuditContent, groups: Groups) -> Groups:
@@ -166,16 +169,16 @@ def _across(
     first: dict[str, str] = {}
     for item, key in pairs:
         first.setdefault(key, item)
-    for name_of_group, items in groups.items():
-        key = str(name_of_group)
-        edges += [Edge(item, first[key], check.kind, evidence=key[:SHORT]) for item in items]
-    return _finding(check, name, message, groups)
+    told = [(here.spelled(check.kind, str(key), items[0]), items) for key, items in groups.items()]
+    for key, (evidence, items) in zip(groups, told, strict=True):
+        edges += [Edge(item, first[str(key)], check.kind, evidence=evidence[:SHORT]) for item in items]
+    return _finding(check, name, message, told)
 
 
-def _star(kind: str, groups: Groups) -> Iterator[Edge]:
+def _star(kind: str, told: Told) -> Iterator[Edge]:
     """Edges from the first of each group to the others: enough to connect it."""
-    for key, items in groups.items():
-        yield from (Edge(items[0], item, kind, evidence=str(key)[:SHORT]) for item in items[1:])
+    for evidence, items in told:
+        yield from (Edge(items[0], item, kind, evidence=evidence[:SHORT]) for item in items[1:])
 
 
 def _recordings(here: AuditContent, other: AuditContent, part: _Part) -> Iterator[Edge]:
@@ -200,25 +203,22 @@ def _differ(here: AuditContent, a: int, there: AuditContent, b: int) -> str:
 
 def _by_edges(check: Check, name: str, message: str, found: list[Edge], edges: list[Edge]) -> dict[str, Any]:
     edges += found
-    groups: Groups = {
-        f"{edge.score:.2f} {edge.evidence}#{place}": [edge.here, edge.there] for place, edge in enumerate(found)
-    }
-    return _finding(check, name, message, groups)
+    told = [(f"{edge.score:.2f} {edge.evidence}", [edge.here, edge.there]) for edge in found]
+    return _finding(check, name, message, told)
 
 
-def _finding(check: Check, name: str, message: str, groups: Groups) -> dict[str, Any]:
+def _finding(check: Check, name: str, message: str, told: Told) -> dict[str, Any]:
     shown = [
-        {"key": str(key)[:SHORT], "count": len(items), "items": items[:ITEMS_SHOWN]}
-        for key, items in list(groups.items())[:GROUPS_SHOWN]
+        {"key": key[:SHORT], "count": len(items), "items": items[:ITEMS_SHOWN]} for key, items in told[:GROUPS_SHOWN]
     ]
     return {
         "name": name,
         "kind": check.kind,
         "message": message,
-        "passed": not groups,
+        "passed": not told,
         "blocks": check.blocks,
-        "found": len(groups),
-        "items": len({item for items in groups.values() for item in items}),
+        "found": len(told),
+        "items": len({item for _key, items in told for item in items}),
         "groups": shown,
     }
 

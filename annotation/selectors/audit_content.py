@@ -16,15 +16,25 @@ _CHUNK = 500
 
 @dataclass
 class AuditContent:
-    """``keys`` hold (item, key) pairs by kind; ``texts``, ``sides`` and ``order`` go by item."""
+    """``keys`` hold (item, key) pairs by kind; ``texts`` and ``order`` go by place, the rest by item."""
 
     order: list[str] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
+    places: dict[str, int] = field(default_factory=dict)
+    titles: dict[str, str] = field(default_factory=dict)
     sides: dict[str, str] = field(default_factory=dict)
     keys: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
     prints: dict[str, Print] = field(default_factory=dict)
     clip_items: dict[str, set[str]] = field(default_factory=dict)
     """By SHA-256 of a clip, the items that contain it."""
+
+    def spelled(self, kind: str, key: str, item: str) -> str:
+        """What is shared, as ``item`` has it: keys of words have lost their spaces, and keys of scenarios tell nothing."""
+        if kind == "title" or (kind == "scenario" and self.titles[item]):
+            return self.titles[item]
+        if kind in ("text", "skeleton"):
+            return " ".join(self.texts[self.places[item]].split())
+        return key
 
 
 def audit_content(*, split: Split, audio: bool, advance: Callable[[int], object] = lambda _items: None) -> AuditContent:
@@ -36,9 +46,11 @@ def audit_content(*, split: Split, audio: bool, advance: Callable[[int], object]
     rows = list(split.items.order_by("position").values_list("dialogue_id", "side"))
     for content, (_key, side) in zip(contents([key for key, _side in rows]), rows, strict=True):
         uid = content.row["uid"]
+        found.places[uid] = len(found.order)
         found.order.append(uid)
         found.texts.append(content.text)
         found.sides[uid] = side
+        found.titles[uid] = content.row["title"]
         for kind, key in _keys(content):
             found.keys.setdefault(kind, []).append((uid, key))
         for sha256 in content.clips.values():

@@ -171,12 +171,18 @@ def _offered(content: Content, identity: str, said: Said, recipe: Recipe, item_r
         voice=intern(" + ".join(content.group("voice"))),
         grade=said.grade,
         topic=intern(row["topic_key"]),
-        agreement=said.agreement,
-        spread=said.spread,
+        agreement=_held(said.agreement),
+        spread=_held(said.spread),
         item_rest=item_rest,
-        difficulty=said.difficulty,
+        difficulty=_held(said.difficulty),
         groups=_groups(tuple((kind, content.group(kind)) for kind in recipe.indivisible)),
     )
+
+
+@lru_cache(maxsize=4_096)
+def _held(figure: float | None) -> float | None:
+    """The same object for the same figure: a few people give few different ones."""
+    return figure
 
 
 @lru_cache(maxsize=4_096)

@@ -99,9 +99,8 @@ def _report(report: dict[str, Any]) -> dict[str, Any]:
             for name, label in (("grade", _("Ceiling of grades")), ("verdict", _("Ceiling of verdicts")))
         ],
         "clusters": report["clusters"],
-        "worst": [{**edge, "item": item, "label": KIND_LABELS[edge["kind"]]} for item, edge in worst],
+        "worst": _worst(worst),
         "marked": [(KIND_LABELS[kind], count) for kind, count in report["marked"].items()],
-        "titles": _titles([item for item, _edge in worst]),
     }
 
 
@@ -109,5 +108,15 @@ def _checks(report: dict[str, Any]) -> list[dict[str, Any]]:
     return [{**check, "label": CHECK_LABELS[check["kind"]]} for check in report["checks"]]
 
 
-def _titles(uids: list[str]) -> dict[str, str]:
-    return dict(Dialogue.objects.filter(uid__in=uids).values_list("uid", "title"))
+def _worst(found: list[tuple[str, dict[str, Any]]]) -> list[dict[str, Any]]:
+    titles = dict(Dialogue.objects.filter(uid__in=[item for item, _edge in found]).values_list("uid", "title"))
+    return [
+        {
+            **edge,
+            "item": item,
+            "other": edge["there"] if edge["here"] == item else edge["here"],
+            "title": titles.get(item, ""),
+            "label": KIND_LABELS[edge["kind"]],
+        }
+        for item, edge in found
+    ]
