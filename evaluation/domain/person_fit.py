@@ -7,6 +7,7 @@ exact). It asks for no key: somebody may be against the grain and right.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import erfc, sqrt
@@ -70,17 +71,21 @@ def _nearness(said: Iterable[Said]) -> dict[int, list[dict[int, float]]]:
     found: dict[int, list[dict[int, float]]] = {}
     for (item, _key), given in by_question.items():
         if len(given) >= FEWEST:
-            found.setdefault(item, []).append(
-                {
-                    person: fmean(_near(one, other) for another, other in given.items() if another != person)
-                    for person, one in given.items()
-                }
-            )
+            found.setdefault(item, []).append(_near_others(given))
     return found
 
 
-def _near(a: Said, b: Said) -> float:
-    return 1 - abs(a.value - b.value) / a.reach if a.reach else float(a.value == b.value)
+def _near_others(given: Mapping[int, Said]) -> dict[int, float]:
+    """By person, counted over the few different answers there are: the mean nearness to everybody, less that to oneself."""
+    counts = Counter((one.value, one.reach) for one in given.values())
+    others = len(given) - 1
+    near = {here: (sum(n * _near(here, there) for there, n in counts.items()) - 1) / others for here in counts}
+    return {person: near[one.value, one.reach] for person, one in given.items()}
+
+
+def _near(here: tuple[float, float], there: tuple[float, float]) -> float:
+    (a, reach), (b, _reach) = here, there
+    return 1 - abs(a - b) / reach if reach else float(a == b)
 
 
 def _fit(

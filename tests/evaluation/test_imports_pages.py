@@ -145,6 +145,7 @@ def test_the_same_file_under_way_is_asked_for_once_and_can_be_stopped(browser, s
         study=study, data=b"x", name="a", format="speecheq", respondent="theirs", look=True
     ) != intake_request(study=study, data=b"x", name="a", format="speecheq", respondent="theirs")
     assert intake_of(study) == intake
+    assert browser.get(reverse("running")).content.decode().count("Reading results.json into") == 1
     part = reverse("answer_intakes", args=[study.uid])
     assert "HX-Refresh" not in browser.get(part).headers
     stop = reverse("answer_intake_stop", args=[study.uid])
