@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from django.test import TransactionTestCase
 from django.utils import translation
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 from pytest_socket import socket_allow_hosts
 
-from tests.databases import database_drop, database_make
+from tests.databases import database_drop, database_empty, database_make
 from tests.eqstudio import factories
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -70,7 +71,10 @@ def django_db_setup(django_test_environment, django_db_blocker, django_db_modify
     """In place of pytest-django's: a copy of a migrated database, for each worker its own."""
     with django_db_blocker.unblock():
         database_make()
-    yield
+    with pytest.MonkeyPatch.context() as patch:
+        # Django's flush makes 480 rows of content types and permissions anew after each test that commits.
+        patch.setattr(TransactionTestCase, "_fixture_teardown", lambda _case: database_empty())
+        yield
     with django_db_blocker.unblock():
         database_drop()
 
