@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ValidationError
@@ -149,8 +150,9 @@ def faults(error: ValidationError) -> str:
     return "; ".join(shown) + more
 
 
+@lru_cache(maxsize=64)
 def strict_schema(schema: type[BaseModel]) -> dict[str, Any]:
-    """The JSON schema in the strict dialect: every object closed, every property required, no defaults."""
+    """The JSON schema in the strict dialect: every object closed, every property required, no defaults. To be read only."""
     closed: dict[str, Any] = _closed(schema.model_json_schema())
     return closed
 
