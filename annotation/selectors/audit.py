@@ -170,8 +170,8 @@ def _across(
     for item, key in pairs:
         first.setdefault(key, item)
     told = [(here.spelled(check.kind, str(key), items[0]), items) for key, items in groups.items()]
-    for key, (evidence, items) in zip(groups, told, strict=True):
-        edges += [Edge(item, first[str(key)], check.kind, evidence=evidence[:SHORT]) for item in items]
+    for group, (evidence, items) in zip(groups, told, strict=True):
+        edges += [Edge(item, first[str(group)], check.kind, evidence=evidence[:SHORT]) for item in items]
     return _finding(check, name, message, told)
 
 

@@ -85,7 +85,7 @@ def _bar(*, shown: bool) -> Iterator[Told]:
             nonlocal at
             if part != at:
                 at = part
-                bar.reset(task, total=total or None, description=SplitAudit.Part(part).label)
+                bar.reset(task, total=total or None, description=str(SplitAudit.Part(part).label))
             bar.update(task, completed=done)
 
         yield told
