@@ -138,6 +138,7 @@ TABLE = {
     "split_recipe": get(CURATE, "split"),
     "split_audit": get(CURATE, "split"),
     "split_audit_new": post(CURATE, "split"),
+    "audit_end": post(CURATE, "audit"),
     "audit": get(CURATE, "audit"),
     "split_diff": get(CURATE, "split"),
     "split_waive": post(CURATE, "split"),

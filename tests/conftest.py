@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 from pytest_socket import socket_allow_hosts
 
+from tests.databases import database_drop, database_make
 from tests.eqstudio import factories
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -26,11 +28,14 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     socket_allow_hosts(["127.0.0.1", "::1", "localhost"], allow_unix_socket=True)
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
     """Long fault tests run only when they are asked for (`make soak`), and the folder of a test marks it."""
     for item in items:
         if "e2e" in item.path.parts:
             item.add_marker(pytest.mark.e2e)
+        if item.get_closest_marker("local"):
+            item.add_marker(pytest.mark.xdist_group(str(item.path)))  # one process loads the models of a file
         if item.get_closest_marker("soak") and "soak" not in (config.option.markexpr or ""):
             item.add_marker(pytest.mark.skip(reason="a long fault test: `make soak` runs it"))
         for name in ("models", "vllm"):
@@ -40,20 +45,34 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         mine = [item for item in items if _uses_database(item)]
         config.hook.pytest_deselected(items=[item for item in items if not _uses_database(item)])
         items[:] = mine
+    yield
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--only-database",
         action="store_true",
-        help="leave out the tests that never ask the database: on a second database they would say the same again",
+        help="leave out what would say the same again on a second database: tests that ask none, or are marked sqlite_enough",
     )
 
 
 def _uses_database(item: pytest.Item) -> bool:
     fixtures = {"db", "transactional_db", "live_server", "client", "admin_client"}
+    if item.get_closest_marker("sqlite_enough"):
+        return False
     marked = item.get_closest_marker("django_db") or item.get_closest_marker("postgres")
     return marked is not None or bool(fixtures & set(getattr(item, "fixturenames", ())))
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_test_environment, django_db_blocker, django_db_modify_db_settings):
+    """In place of pytest-django's: a copy of a migrated database, for each worker its own."""
+    with django_db_blocker.unblock():
+        database_make()
+    yield
+    with django_db_blocker.unblock():
+        database_drop()
 
 
 @pytest.fixture(autouse=True)

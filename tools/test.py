@@ -28,6 +28,9 @@ sys.path.insert(0, str(ROOT))
 from eqstudio.broker import broker_program  # noqa: E402
 
 os.environ.pop("DJANGO_SETTINGS_MODULE", None)  # the import above names the studio's own; the suite has its own, too
+os.environ.pop(
+    "PYTHONDONTWRITEBYTECODE", None
+)  # else each of many processes would compile the studio and its tests anew
 PYTEST = [sys.executable, "-m", "pytest", "-q"]
 SUITE_LIMIT_S = 1800
 CI = os.environ.get("CI", "").lower() in ("1", "true", "yes")
@@ -181,11 +184,32 @@ def main() -> int:
     arguments = parser.parse_args()
     wanted = arguments.only or ["check", "sqlite", "postgres", "browser"]
     tally, packages, begun = Tally(), Packages(), time.monotonic()
-    options = ["-n", "2", *arguments.pytest]
+    with ExitStack() as background:
+        team = _team_servers(tally, packages, background) if "postgres" in wanted else None
+        if {"sqlite", "browser"} & set(wanted):
+            _database_begin(background, {})
+        if team is not None:
+            _database_begin(background, team)
+        _run(tally, packages, wanted, team, arguments.pytest)
+    return _close(tally, time.monotonic() - begun)
+
+
+def _database_begin(background: ExitStack, env: dict[str, str]) -> None:
+    """Have a migrated database made during the checks; the suites take copies of it and wait where it is not there yet."""
+    command = [sys.executable, "-m", "tests.databases"]
+    env = {**os.environ, "DJANGO_SETTINGS_MODULE": "tests.settings", **env}
+    background.enter_context(subprocess.Popen(command, cwd=ROOT, env=env))
+
+
+def _run(
+    tally: Tally, packages: Packages, wanted: list[str], team: dict[str, str] | None, arguments: list[str]
+) -> None:
+    options = ["-n", "2", *arguments]
     if "check" in wanted:
         say("== checks ==")
+        begun_check = time.monotonic()
         passed = subprocess.run([sys.executable, "tools/check.py"], cwd=ROOT, check=False).returncode == 0
-        tally.lines.append(f"checks: {'passed' if passed else 'failed'}")
+        tally.lines.append(f"checks: {'passed' if passed else 'failed'} in {time.monotonic() - begun_check:.0f} s")
         tally.failed += not passed
     if "sqlite" in wanted:
         suite(
@@ -194,14 +218,15 @@ def main() -> int:
             "not e2e and not local and not soak and not models and not vllm and not postgres",
             options=options,
         )
-    if "postgres" in wanted:
-        _team_suite(tally, packages, options)
+    if team is not None:
+        marks = "not e2e and not local and not soak and not models and not vllm"
+        suite(tally, "PostgreSQL and Redis", marks, env=team, options=[*options, "--only-database"])
     if "browser" in wanted:
-        _browser_suite(tally, packages, options)
-    return _close(tally, time.monotonic() - begun)
+        _browser_suite(tally, packages, [*options, *([] if arguments else ["tests/e2e", *_files_of("local")])])
 
 
-def _team_suite(tally: Tally, packages: Packages, options: list[str]) -> None:
+def _team_servers(tally: Tally, packages: Packages, servers: ExitStack) -> dict[str, str] | None:
+    """Start what a team's studio runs on; the environment that names it, or None where it cannot be had."""
     if postgres_folder() is None:
         packages.ensure("postgresql")
     if broker_program() is None:
@@ -209,19 +234,11 @@ def _team_suite(tally: Tally, packages: Packages, options: list[str]) -> None:
     binaries, program = postgres_folder(), broker_program()
     if binaries is None or program is None:
         tally.left_out.append("PostgreSQL and Redis (install the packages postgresql and redis-server)")
-        return
-    with ExitStack() as servers:
-        env = {
-            "DATABASE_URL": servers.enter_context(postgres(binaries)),
-            "REDIS_URL": servers.enter_context(redis(program)),
-        }
-        suite(
-            tally,
-            "PostgreSQL and Redis",
-            "not e2e and not local and not soak and not models and not vllm",
-            env=env,
-            options=[*options, "--only-database"],
-        )
+        return None
+    return {
+        "DATABASE_URL": servers.enter_context(postgres(binaries)),
+        "REDIS_URL": servers.enter_context(redis(program)),
+    }
 
 
 def _browser_suite(tally: Tally, packages: Packages, options: list[str]) -> None:
@@ -233,11 +250,17 @@ def _browser_suite(tally: Tally, packages: Packages, options: list[str]) -> None
             tally,
             "Chromium and the embedded models",
             "(e2e or local) and not soak",
-            options=[*options, "--dist", "loadfile"],
+            options=[*options, "--dist", "loadgroup"],
         )
     else:
         tally.left_out.append("Chromium (install the package chromium)")
         suite(tally, "The embedded models", "local and not e2e and not soak", options=options)
+
+
+def _files_of(mark: str) -> list[str]:
+    """The files whose text names the mark: to import all the others for a few tests takes a third of a minute."""
+    files = (ROOT / "tests").rglob("test_*.py")
+    return sorted(str(file.relative_to(ROOT)) for file in files if f"pytest.mark.{mark}" in file.read_text("utf-8"))
 
 
 def _close(tally: Tally, seconds: float) -> int:

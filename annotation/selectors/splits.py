@@ -171,12 +171,18 @@ def _offered(content: Content, identity: str, said: Said, recipe: Recipe, item_r
         voice=intern(" + ".join(content.group("voice"))),
         grade=said.grade,
         topic=intern(row["topic_key"]),
-        agreement=said.agreement,
-        spread=said.spread,
+        agreement=_held(said.agreement),
+        spread=_held(said.spread),
         item_rest=item_rest,
-        difficulty=said.difficulty,
+        difficulty=_held(said.difficulty),
         groups=_groups(tuple((kind, content.group(kind)) for kind in recipe.indivisible)),
     )
+
+
+@lru_cache(maxsize=4_096)
+def _held(figure: float | None) -> float | None:
+    """The same object for the same figure: a few people give few different ones."""
+    return figure
 
 
 @lru_cache(maxsize=4_096)
@@ -201,11 +207,12 @@ def manifest_head(*, split: Split) -> dict[str, Any]:
 
 
 def split_rounds(*, split: Split) -> list[Round]:
-    """The rounds whose judgements count for a split: those its recipe names, or the one it was frozen from."""
+    """The rounds whose judgements count for a split: those its recipe names, in its order, or the one it was frozen from."""
     if split.round is not None:
         return [split.round]
     names = split.recipe.get("rounds", [])
-    return list(Round.objects.filter(name__in=names)) if names else []
+    found = {round_.name: round_ for round_ in Round.objects.filter(name__in=names)} if names else {}
+    return [found[name] for name in names if name in found]
 
 
 def pseudonym(*, split: Split, person: int | str) -> str:

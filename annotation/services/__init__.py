@@ -10,6 +10,7 @@ from annotation.services.assignments import (
 from annotation.services.audits import (
     audit_make,
     audit_request,
+    audit_stop,
     audits_due,
     clips_measure,
     prints_ensure,
@@ -60,6 +61,7 @@ __all__ = [
     "audio_problem_report",
     "audit_make",
     "audit_request",
+    "audit_stop",
     "audits_due",
     "clips_ahead",
     "clips_measure",

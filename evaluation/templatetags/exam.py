@@ -11,6 +11,12 @@ register = template.Library()
 
 
 @register.filter
+def recipe_words(recipe: str) -> str:
+    """How a norm was worked out, in the language of the page."""
+    return str(words.RECIPES.get(recipe, recipe))
+
+
+@register.filter
 def respondent_words(name: str) -> str:
     """What a reader calls a respondent: ``Person 3`` in the language of the page."""
     return words.respondent_words(str(name))

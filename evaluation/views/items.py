@@ -134,6 +134,7 @@ def _block(respondent: Respondent, answers: list[Response], tags: set[str]) -> d
         "lines": lines,
         "wrong": any(line["score"] is None or not line["score"].correct for line in lines),
         "tags": [(tag, TAG_WORDS[tag], tag in tags) for tag in TAGS],
+        "tagged": bool(tags),
     }
 
 

@@ -16,7 +16,7 @@ from eqstudio.errors import ProviderError, Refused, Retry
 from eqstudio.net import redact
 from eqstudio.prepared import row_insert
 from generation.models import Dialogue, ProviderCall
-from generation.providers.base import RATE_LIMITED, UNREACHABLE, Usage
+from generation.providers.base import DROPPED, RATE_LIMITED, UNREACHABLE, Usage
 from generation.services.budgets import call_count, call_reserve
 from generation.services.gates import gate_close, gate_pass
 
@@ -115,7 +115,8 @@ def _ask(request: Request, call: Callable[[], A]) -> tuple[A, int]:
 
 
 def _short(error: ProviderError) -> bool:
-    return isinstance(error.decision, Retry) and (error.cause == UNREACHABLE or error.cause.startswith("HTTP 5"))
+    passing = error.cause in {UNREACHABLE, DROPPED} or error.cause.startswith("HTTP 5")
+    return isinstance(error.decision, Retry) and passing
 
 
 def call_settle(request: Request, answer: Answer, *, latency_ms: int, result: dict[str, Any]) -> ProviderCall:

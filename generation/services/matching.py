@@ -11,8 +11,9 @@ from django.db.models import Q, QuerySet
 
 from eqstudio.blobs import blob_put, blob_read
 from eqstudio.errors import StudioError
-from generation.domain.acoustics import level, loudness
+from generation.domain.acoustics import level
 from generation.domain.level import TARGET_LUFS, TRUE_PEAK_DBTP, Loud, decibels, shared_target, true_peak
+from generation.domain.loudness import loudness
 from generation.intake import Decoded, audio_decode, playable_copy
 from generation.models import Clip, Corpus, Dialogue, Rendition, Turn, Variant
 

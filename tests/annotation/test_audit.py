@@ -343,6 +343,7 @@ def test_an_audit_is_asked_for_once_and_made_once():
 
 
 @pytest.mark.django_db
+@pytest.mark.sqlite_enough
 def test_the_real_release_shows_repeated_titles_names_and_cues(shared, capsys):
     call_command("corpus_import", str(shared / "data" / "speecheq"), "--format", "speecheq", "--name", "real")
     call_command("split_freeze", "real", "--corpus", "real")

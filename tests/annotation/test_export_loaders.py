@@ -18,7 +18,7 @@ from generation.models import Clip, Variant
 from tests.annotation.factories import split_of
 from tests.generation.factories import CorpusFactory, echomind_dialogue, emosbench_dialogue, speecheq_dialogue
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_enough]
 APART = "it pins packages below what datasets wants, so it has an environment of its own"
 MAKERS = {"echomind": echomind_dialogue, "emosbench": emosbench_dialogue, "speecheq": speecheq_dialogue}
 

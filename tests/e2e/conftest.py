@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 from django.test import Client
-from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
 from eqstudio.models import User
 
@@ -25,6 +25,10 @@ ARGS = [
     "--disable-sync",
     "--autoplay-policy=no-user-gesture-required",
 ]
+
+PATIENCE_MS = 20_000
+"""For a page on a busy machine: what comes at all comes sooner, and what does not come fails."""
+expect.set_options(timeout=PATIENCE_MS)
 
 # Playwright's synchronous interface keeps an event loop in the thread of the test, where the ORM is used too.
 os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
@@ -78,7 +82,7 @@ def new_page(browser: Browser, console: Console, live_server) -> Iterator[Callab
         options.setdefault("locale", "en-US")
         options.setdefault("base_url", live_server.url)
         context = browser.new_context(**options)
-        context.set_default_timeout(10_000)
+        context.set_default_timeout(PATIENCE_MS)
         contexts.append(context)
         page = context.new_page()
         console.listen(page)

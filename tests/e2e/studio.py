@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.databases import sqlite_copy
+
 ROOT = Path(__file__).resolve().parents[2]
 START_S = 120
 
@@ -104,7 +106,10 @@ class StudioProcess:
 
 
 @contextmanager
-def studio_on(data: Path) -> Iterator[StudioProcess]:
+def studio_on(data: Path, *, migrated: bool = True) -> Iterator[StudioProcess]:
+    """A studio that is ended with the block; its database is there already, unless its making is what the test is about."""
+    if migrated:
+        sqlite_copy(data / "studio.sqlite3")
     studio = StudioProcess(data)
     try:
         yield studio

@@ -117,7 +117,7 @@ def test_the_dashboard_follows_a_submit_without_a_reload(page_of, made):
 
     submit(assignment_next(round=made, annotator=factories.annotator(), now=timezone.now()))
 
-    expect(page.locator(".stats dd").first).to_have_text("13 / 16", timeout=6_000)
+    expect(page.locator(".stats dd").first).to_have_text("13 / 16")
 
 
 def test_a_file_is_looked_at_and_then_taken(page_of, made, tmp_path):

@@ -146,11 +146,11 @@ def test_reload_brings_back_what_was_heard_and_filled_in(alice_page):
 def test_leaving_with_nothing_entered_gives_the_item_to_others_soon(judging):
     page = judging
     page.goto("/my-judgements/")
-    assert until(lambda: Assignment.objects.get().lease_until < timezone.now() + timedelta(seconds=61), 5)
+    assert until(lambda: Assignment.objects.get().lease_until < timezone.now() + timedelta(seconds=61), 20)
     page.go_back()
 
     expect(page.locator(".judge-count")).to_have_text("item 1 of 2")
-    assert until(lambda: Assignment.objects.get().lease_until > timezone.now() + timedelta(minutes=15), 5)
+    assert until(lambda: Assignment.objects.get().lease_until > timezone.now() + timedelta(minutes=15), 20)
 
 
 def test_two_browsers_that_race_for_the_last_item_end_with_one_judgement(alice_page, new_page, sign_in):
@@ -181,6 +181,7 @@ def test_a_judgement_is_changed_from_the_history(alice_page, alice, round_):
     page.goto("/my-judgements/")
     page.get_by_role("link", name="Change", exact=True).click()
     expect(page.locator('[data-letter="A"] input[value="2"]')).to_be_checked()
+    page.wait_for_load_state()  # from then on the page hears the keys
     page.keyboard.press("a")
     page.keyboard.press("4")
     expect(page.locator("#judge-submit-text")).to_have_text("Save the change")

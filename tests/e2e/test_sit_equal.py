@@ -17,7 +17,7 @@ from generation.models import Variant
 from tests.evaluation.factories import speecheq_study
 from tests.openai_server import OpenAIServer, Recorded, Reply
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.long]
 SEED = 11
 """Of the order of items and options: the same sheet of questions for the person and the model that behave alike."""
 WAIT_MS = 20_000
@@ -108,7 +108,7 @@ def model(study, name: str, settings) -> str:
 
 
 def test_people_in_the_browser_and_models_over_http_score_alike(new_page, settings):
-    study = speecheq_study(items=3)
+    study = speecheq_study(items=2)
     invitation = invitations_create(study=study, max_uses=len(BEHAVIOURS))[0]
     link = reverse("sit_join", args=[invitation_token(invitation)])
     people = {name: person(new_page(), study, link, behave) for name, behave in BEHAVIOURS.items()}

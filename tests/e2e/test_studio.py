@@ -31,6 +31,13 @@ def studio(tmp_path):
         yield started
 
 
+@pytest.fixture
+def new_studio(tmp_path):
+    """In an empty folder, as the first start finds it."""
+    with studio_on(tmp_path, migrated=False) as started:
+        yield started
+
+
 def health(studio: StudioProcess) -> int:
     connection = HTTPConnection("127.0.0.1", studio.port, timeout=10)
     try:
@@ -53,7 +60,8 @@ def clips(studio: StudioProcess) -> int:
     return studio.rows("select count(*) from generation_clip")[0][0]
 
 
-def test_studio_answers_refuses_a_second_start_and_ends_without_a_trace(studio):
+def test_studio_answers_refuses_a_second_start_and_ends_without_a_trace(new_studio):
+    studio = new_studio
     said = studio.start()
     assert health(studio) == 200
     assert {"broker", "web", "worker", "beat"} <= {path.stem for path in (studio.data / "logs").iterdir()}
@@ -62,11 +70,12 @@ def test_studio_answers_refuses_a_second_start_and_ends_without_a_trace(studio):
     assert f"It is process {studio.process.pid} and serves {said['address']}" in second.stderr
     assert health(studio) == 200
     seconds = studio.stop()
-    assert until(lambda: studio.pids() == {}, 5), studio.pids()
-    assert seconds < 15
+    assert until(lambda: studio.pids() == {}, 20), studio.pids()
+    assert seconds < 30
 
 
-def test_taken_port_says_what_to_do(studio):
+def test_taken_port_says_what_to_do(new_studio):
+    studio = new_studio
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", studio.port))
         taken.listen()
@@ -76,10 +85,11 @@ def test_taken_port_says_what_to_do(studio):
     assert not (studio.data / "studio.sqlite3").exists()
 
 
+@pytest.mark.long
 def test_killed_worker_finishes_with_every_clip_once(studio):
     studio.start()
     studio.shell(ASK)
-    assert until(lambda: clips(studio) > 5, 60)
+    assert until(lambda: clips(studio) > 5, 120)
     killed = studio.pid_of("celery -A eqstudio worker --queues io")
     os.killpg(killed, signal.SIGKILL)
     assert made(studio) < TOTAL
@@ -91,19 +101,20 @@ def test_killed_worker_finishes_with_every_clip_once(studio):
     assert "worker ended (signal SIGKILL)" in studio.errors()
 
 
+@pytest.mark.long
 def test_killed_studio_takes_its_processes_along_and_goes_on_at_the_next_start(studio):
     studio.start()
     studio.shell(ASK)
-    assert until(lambda: clips(studio) > 2, 60)
+    assert until(lambda: clips(studio) > 2, 120)
     studio.stop(signal.SIGKILL)
-    assert until(lambda: studio.pids() == {}, 10), studio.pids()
+    assert until(lambda: studio.pids() == {}, 20), studio.pids()
     begun = time.monotonic()
     studio.start()
     seconds = time.monotonic() - begun
     assert health(studio) == 200
     assert until(lambda: made(studio) == TOTAL, 180)
     assert studio.rows("select count(*) from generation_dialogue") == [(TOTAL,)]
-    assert seconds < 30
+    assert seconds < 60
 
 
 def test_studio_refuses_the_demo_in_production(tmp_path):

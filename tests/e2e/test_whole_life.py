@@ -17,7 +17,7 @@ from generation.models import Batch, Dialogue
 from tests.e2e.sounds import hear_everything
 from tests.eqstudio import factories
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.long]
 
 PASSWORD = "a-long-password"
 ITEMS = 2

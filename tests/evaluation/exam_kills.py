@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 
+from tests.databases import sqlite_copy
 from tests.e2e.studio import free_port, until
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -22,8 +23,6 @@ QUESTIONS_EACH = 2
 PREPARE = """
 import sys, django
 django.setup()
-from django.core.management import call_command
-call_command("migrate", verbosity=0)
 from tests.benchmarks.exam_seed import exam_seed
 exam_seed(int(sys.argv[1]), audio=False)
 """
@@ -49,6 +48,7 @@ class Exam:
             "EQSTUDIO_EXAM_BASE_URL": f"http://127.0.0.1:{self.port}/v1",
             "DJANGO_SETTINGS_MODULE": "eqstudio.settings",
         }
+        sqlite_copy(folder / "studio.sqlite3")
         subprocess.run([sys.executable, "-c", PREPARE, str(items)], cwd=ROOT, env=self.env, check=True)
         self.server = self._server()
         self.workers = [self._worker() for _number in range(WORKERS)]

@@ -32,6 +32,7 @@ from evaluation.services.runs_queue import items_claim, queue_fill
 from evaluation.tasks import sitting_step, sittings_sweep
 from generation.models import Variant
 from generation.services.leases import process_name
+from tests.databases import sqlite_copy
 from tests.evaluation.factories import speecheq_study
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -318,7 +319,6 @@ class Slow(Backend):
 backends._entries["slow"] = Slow
 if sys.argv[1] == "prepare":
     from tests.evaluation.factories import speecheq_study
-    call_command("migrate", verbosity=0)
     speecheq_study(items=8, name="killed")
 else:
     call_command("study_run", "killed", "--model", "slow", "--runs", "2", "--json")
@@ -333,6 +333,7 @@ def test_a_killed_run_goes_on_and_answers_everything_once(tmp_path):
     def count(database):
         return database.execute("select count(*) from evaluation_response").fetchone()[0]
 
+    sqlite_copy(tmp_path / "studio.sqlite3")
     subprocess.run([*command, "prepare"], cwd=ROOT, env=environment, check=True, timeout=120)
     database = sqlite3.connect(f"file:{tmp_path / 'studio.sqlite3'}?mode=ro", uri=True)
     running = subprocess.Popen([*command, "run"], cwd=ROOT, env=environment, stdout=subprocess.DEVNULL)

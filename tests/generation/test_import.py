@@ -10,7 +10,7 @@ from generation.selectors import item_view
 from generation.services import corpus_import
 from tests.generation.factories import CorpusFactory, wav_bytes
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_enough]
 
 LABEL = "Interpersonal - Empathy"
 

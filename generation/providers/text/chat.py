@@ -97,10 +97,14 @@ def chat_check(endpoint: Endpoint, model: str, *, what: str, dialect: Dialect = 
     return call_check(
         endpoint,
         model,
-        lambda client: client.chat.completions.create(
-            model=model,
-            messages=[{"role": "user", "content": "Say yes."}],
-            **{dialect.tokens_option: CHECK_TOKENS},
+        lambda small: sdk_call(
+            small,
+            lambda client: client.chat.completions.create(
+                model=model,
+                messages=[{"role": "user", "content": "Say yes."}],
+                **{dialect.tokens_option: CHECK_TOKENS},
+            ),
+            what=what,
         ),
         what=what,
     )
