@@ -10,9 +10,11 @@ import sys
 import pytest
 from django.urls import reverse
 
-from evaluation.services import protocol_save
+from evaluation.services import protocol_lock, protocol_save
+from evaluation.services.unblinding import study_unblind
 from tests.eqstudio.factories import researcher
 from tests.evaluation.factories import speecheq_study
+from tests.evaluation.test_human_agreement import crowd
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -74,3 +76,19 @@ def test_pages_fit_and_are_clean(*, new_page, sign_in, axe_check, study, width, 
         page.wait_for_load_state("networkidle")
         axe_check(page)
         assert page.evaluate("document.documentElement.scrollWidth") <= width, name
+
+
+@pytest.mark.parametrize(("width", "locale"), [(1440, "en-US"), (360, "zh-CN")])
+def test_what_people_say_of_each_other_fits_and_is_clean(*, new_page, sign_in, axe_check, study, width, locale):
+    protocol_lock(study=study)
+    crowd(study)
+    user = researcher(username="rita", language="zh-hans" if locale.startswith("zh") else "en")
+    study_unblind(study=study, actor=user)
+    page = new_page(viewport={"width": width, "height": 900}, locale=locale)
+    sign_in(page, user)
+    page.goto(reverse("study_people", args=[study.uid]))
+    assert page.locator("#agreement tbody tr").count() > 4
+    for closed in page.locator("#agreement details").all():
+        closed.locator("summary").click()
+    axe_check(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width

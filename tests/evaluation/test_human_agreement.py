@@ -67,7 +67,7 @@ def test_random_answers_are_rarely_called_against_the_grain():
 def crowd(study, against=1):
     for number in range(4):
         choose = wrong_answer if number < against else right_answer
-        sit_through(study, user=annotator(username=f"person{number}"), choose=choose)
+        sit_through(study, user=annotator(username=f"crowd{number}"), choose=choose)
     sit_through(study, user=researcher(), choose=wrong_answer)
 
 
