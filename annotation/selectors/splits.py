@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -96,11 +95,12 @@ def fitting_keys(keys: Sequence[int], recipe: Recipe, *, name: str = "") -> list
 
 def outcomes_of(sources: Sources) -> dict[int, str]:
     """By dialogue, what its rounds decided; empty while one has not, and when two say different things."""
-    found: dict[int, set[str]] = defaultdict(set)
+    found: dict[int, str] = {}
     rows = RoundItem.objects.filter(round__in=sources.rounds, kind=Kind.WORK).values_list("dialogue_id", "outcome")
-    for dialogue, outcome in rows:
-        found[dialogue].add(outcome)
-    return {dialogue: next(iter(outcomes)) if len(outcomes) == 1 else "" for dialogue, outcomes in found.items()}
+    for dialogue, outcome in rows.iterator():
+        if found.setdefault(dialogue, intern(outcome)) != outcome:
+            found[dialogue] = ""
+    return found
 
 
 def outcome_by(recipe: Recipe, said: Said, decided: str) -> str:
