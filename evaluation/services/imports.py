@@ -53,23 +53,25 @@ def responses_import(
     AnswerImport with its ImportedAnswers, and one Event. Where the file holds a verdict, it is the score that counts (rule
     ``imported``); what our parser reads from the same raw answer is kept beside it under its own version. ``file_name`` is
     what the file is called when ``path`` is a copy. ``progress`` is called between items, outside any transaction, with how many
-    answers were looked at and how many there are; what it raises ends the import where it is. An import of this file that was
-    interrupted after ``begun`` is gone on with.
+    answers were looked at and how many there are; what it raises ends the import there, and what has come in counts. An import
+    of this file that was interrupted after ``begun`` is gone on with.
     """
     walk = _Walk(study, path, format, name, file_name, actor)
     walk.bringing.go_on(begun)
     sittings: dict[int, Sitting] = {}
-    for run, group in walk.groups(progress):
-        dialogue = walk.dialogue_of(group)
-        if dialogue is None:
-            continue
-        number = walk.number_of(run, dialogue)
-        if number not in sittings:
-            sittings[number] = sitting_open(study=study, respondent=walk.bringing.respondent, run=number)
-        with transaction.atomic():
-            item_import(walk.bringing, sittings[number], dialogue, group)
-    for sitting in sittings.values():
-        sitting_finish(sitting=sitting)
+    try:
+        for run, group in walk.groups(progress):
+            dialogue = walk.dialogue_of(group)
+            if dialogue is None:
+                continue
+            number = walk.number_of(run, dialogue)
+            if number not in sittings:
+                sittings[number] = sitting_open(study=study, respondent=walk.bringing.respondent, run=number)
+            with transaction.atomic():
+                item_import(walk.bringing, sittings[number], dialogue, group)
+    finally:
+        for sitting in sittings.values():
+            sitting_finish(sitting=sitting)
     created = walk.bringing.created
     event_record(actor=actor, verb="responses_import", entity=study, respondent=name, created=created)
     return walk.bringing.report(runs=len({number % RUNS for number in sittings}))

@@ -12,7 +12,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from eqstudio.blobs import blob_key
+from eqstudio.errors import Conflict
 from evaluation.models import AnswerImport, AnswerIntake, ImportedAnswer, Respondent, Response, Sitting
+from evaluation.selectors import marks_of
 from evaluation.services import answers_withdraw, responses_import, responses_preview
 from evaluation.services.intakes import intake_request, intake_run, intakes_due
 from tests.eqstudio.factories import researcher
@@ -133,6 +135,20 @@ def test_an_intake_that_was_killed_goes_on_and_is_told_as_one(study, monkeypatch
     assert (ended.done, ended.total) == (12, 12)
 
 
+def test_what_came_in_before_a_stop_counts_and_can_be_taken_out(study):  # noqa: F811
+    intake = intake_of(study)
+
+    def stopped(done, total):
+        if done:
+            raise Conflict("stopped")
+
+    path = Path(default_storage.path(blob_key(intake.sha256)))
+    with pytest.raises(Conflict):
+        responses_import(study=study, path=path, format="speecheq", name="theirs", progress=stopped)
+    assert set(Sitting.objects.values_list("state", flat=True)) == {"finished"}
+    assert len(list(marks_of(study=study))) == Response.objects.count() > 0
+
+
 def test_a_step_that_is_over_leaves_the_rest_to_the_next(study):  # noqa: F811
     intake = intake_of(study)
     assert intake_run(intake_id=intake.pk, now=timezone.now(), step_s=0).state == "waiting"
@@ -145,7 +161,7 @@ def test_the_same_file_under_way_is_asked_for_once_and_can_be_stopped(browser, s
         study=study, data=b"x", name="a", format="speecheq", respondent="theirs", look=True
     ) != intake_request(study=study, data=b"x", name="a", format="speecheq", respondent="theirs")
     assert intake_of(study) == intake
-    assert browser.get(reverse("running")).content.decode().count("Reading results.json into") == 1
+    assert "Reading results.json into imported</a>" in browser.get(reverse("running")).content.decode()
     part = reverse("answer_intakes", args=[study.uid])
     assert "HX-Refresh" not in browser.get(part).headers
     stop = reverse("answer_intake_stop", args=[study.uid])
