@@ -117,7 +117,7 @@ def test_broker_hands_out_again_what_a_killed_worker_held(embedded):
 def test_broker_that_is_not_there_is_not_waited_for_long(tmp_path):
     begun = time.monotonic()
     assert not broker.broker_wait(tmp_path, timeout_s=0.3)
-    assert time.monotonic() - begun < 3
+    assert time.monotonic() - begun < 8
 
 
 def test_a_stale_socket_does_not_keep_the_broker_from_starting(tmp_path):

@@ -39,7 +39,7 @@ supervisor.run()
 """
 
 
-def until(condition: Callable[[], object], seconds: float = 10.0) -> bool:
+def until(condition: Callable[[], object], seconds: float = 30.0) -> bool:
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if condition():
@@ -115,7 +115,7 @@ def test_stop_ends_a_stubborn_child_by_force(said, tmp_path):
     group = child.process.pid
     begun = time.monotonic()
     supervisor.stop()
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 20
     assert until(lambda: not group_signal(group, 0))
     assert said == ["worker did not end in 0 s and is stopped by force; unfinished steps run again."]
 

@@ -72,7 +72,7 @@ def page_of(client, sitting):
     [
         (Reply.refused("I will not judge this."), "refused", "", 1),
         (Reply.error(400, code="content_filter"), "refused", "", 1),
-        (Reply.slow(2.0), "error", "timeout", 2),
+        (Reply.slow(4.0), "error", "timeout", 2),
         (Reply.text("Both are lovely."), "unparsed", None, 1),
         (Reply.web_page(), "error", "not an API", 1),
         (Reply.error(500), "error", "HTTP 500", 5),
@@ -82,7 +82,7 @@ def page_of(client, sitting):
 )
 def test_each_fault_has_its_outcome_and_the_run_ends(server, client, settings, reply, outcome, cause, calls):  # noqa: PLR0917 -- a table
     if cause == "timeout":
-        settings.EXAM_TIMEOUT_S, settings.EXAM_DEADLINE_S = 0.9, 8
+        settings.EXAM_TIMEOUT_S, settings.EXAM_DEADLINE_S = 2.0, 8
     study = speecheq_study(items=2)
     faulty(server, study, reply)
     sitting, _clock = sit(study)

@@ -78,7 +78,7 @@ def test_a_run_with_many_connections_makes_everything_once():
 
 
 def test_steps_that_wait_run_side_by_side_and_no_more_of_them_than_connections(monkeypatch):
-    lock, now, most = threading.Lock(), 0, 0
+    lock, full, now, most = threading.Lock(), threading.Event(), 0, 0
     write = FakeText.write
 
     def slow(self, **asked):
@@ -86,7 +86,10 @@ def test_steps_that_wait_run_side_by_side_and_no_more_of_them_than_connections(m
         with lock:
             now += 1
             most = max(most, now)
-        time.sleep(0.3)
+            if now == 4:
+                full.set()
+        full.wait(60)
+        time.sleep(0.1)  # a fifth would come meanwhile
         with lock:
             now -= 1
         return write(self, **asked)
