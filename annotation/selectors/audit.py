@@ -97,7 +97,7 @@ def split_audit(
         "against": str(against) if against is not None else None,
         "items": split.item_count,
         "checks": checks,
-        **_edges(edges),
+        **_edges(edges, here),
         **_people(split, against),
     }
     return {**found, "summary": _summary(found)}
@@ -223,10 +223,11 @@ def _finding(check: Check, name: str, message: str, told: Told) -> dict[str, Any
     }
 
 
-def _edges(edges: Iterable[Edge]) -> dict[str, Any]:
+def _edges(edges: Iterable[Edge], here: AuditContent) -> dict[str, Any]:
+    """The worst edge of each item of this split, and chains of copies. A dialogue that is in both splits is no copy of itself."""
     found = list(edges)
-    worst = worst_edges(found)
-    grouped = clusters(found)
+    worst = {item: edge for item, edge in worst_edges(found).items() if item in here.places}
+    grouped = clusters([edge for edge in found if edge.here != edge.there])
     return {
         "clusters": [
             {

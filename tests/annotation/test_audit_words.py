@@ -46,6 +46,17 @@ def test_the_page_names_both_items_of_a_pair_and_the_gate_its_reason(client, rit
     assert "The latest audit found: Dialogues with the same words" in page
 
 
+def test_against_another_split_the_report_is_about_the_items_of_this_one(twins):
+    emosbench_dialogue(corpus=twins.corpus, external_id="only there")
+    other = split_of(items=0, corpus=twins.corpus, name="other")
+
+    report = split_audit(split=twins, against=other)
+
+    here = set(twins.items.values_list("dialogue__uid", flat=True))
+    assert set(report["worst"]) == here
+    assert [set(cluster["items"]) for cluster in report["clusters"]] == [here]
+
+
 def test_every_reason_of_an_audit_has_words():
     assert {check.name for check in CHECKS if check.blocks} <= set(SHUT_LABELS)
     assert shut_words("shortcut: longer") == "always the longer one"
