@@ -85,6 +85,7 @@ def test_what_people_say_of_each_other_fits_and_is_clean(*, new_page, sign_in, a
     user = researcher(username="rita", language="zh-hans" if locale.startswith("zh") else "en")
     study_unblind(study=study, actor=user)
     page = new_page(viewport={"width": width, "height": 900}, locale=locale)
+    page.set_default_navigation_timeout(60_000)  # the first page with figures brings the libraries that make them
     sign_in(page, user)
     page.goto(reverse("study_people", args=[study.uid]))
     assert page.locator("#agreement tbody tr").count() > 4
