@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.domain.curation import BALANCED, CONSENSUS, GROUPS, Recipe
 from annotation.domain.curation.recipe import MEASURES
+from annotation.forms.choices import ANY, benchmark_choices
 from annotation.models import Round, Split
 from annotation.selectors.gates import GATES
 from annotation.selectors.splits import Sources, recipe_names_check, sources_of
@@ -20,16 +21,10 @@ from annotation.words_curation import (
     GROUP_LABELS,
     MEASURE_LABELS,
 )
-from eqstudio.benchmarks import benchmarks
 from eqstudio.errors import InvalidInput, StudioError
 from generation.models import LANGUAGES, Corpus, Dialogue
 
-ANY = ("", _("any"))
 MOST_BYTES = 200_000
-
-
-def _benchmarks() -> list[tuple[str, Any]]:
-    return [ANY, *benchmarks.choices()]
 
 
 def _labelled(names: tuple[str, ...], labels: dict[str, Any]) -> list[tuple[str, Any]]:
@@ -104,7 +99,7 @@ class RecipeForm(forms.Form):
     )
     agreement_at_least = _number(_("At least"), 0, 1, _("A gate of the release: 0.667 unless you say otherwise."))
     agreement_whole = forms.BooleanField(label=_("with its whole interval"), required=False)
-    benchmark = forms.ChoiceField(label=_("Benchmark"), choices=_benchmarks, required=False)
+    benchmark = forms.ChoiceField(label=_("Benchmark"), choices=benchmark_choices, required=False)
     language = forms.ChoiceField(label=_("Language"), choices=[ANY, *LANGUAGES], required=False)
     source = forms.ChoiceField(label=_("Source"), choices=[ANY, *Dialogue.Source.choices], required=False)
     valence = forms.CharField(label=_("Valence"), max_length=20, required=False)

@@ -120,7 +120,7 @@ def _curation_panels() -> Iterator[Panel]:
         )
 
 
-def running(now: datetime) -> Iterator[Job]:  # noqa: ARG001 -- every source of jobs takes the time
+def running(now: datetime) -> Iterator[Job]:
     """What is being frozen, exported and audited."""
     for freeze in Freeze.objects.filter(state__in=_UNDER_WAY)[:ROUNDS_SHOWN]:
         yield Job(
@@ -131,10 +131,11 @@ def running(now: datetime) -> Iterator[Job]:  # noqa: ARG001 -- every source of 
         )
     for audit in SplitAudit.objects.filter(state__in=_UNDER_WAY).select_related("split").defer("report")[:ROUNDS_SHOWN]:
         yield Job(
-            label=_("Auditing %(split)s") % {"split": audit.split},
+            label=_auditing(audit),
             href=reverse("split", args=[audit.split.uid]),
-            done=0,
-            total=1,
+            done=audit.done,
+            total=max(audit.total, 1),
+            seconds_left=audit.seconds_left(now),
         )
     unfinished = Export.objects.filter(state__in=_UNDER_WAY).select_related("split")
     for export in unfinished[:ROUNDS_SHOWN]:
@@ -144,6 +145,12 @@ def running(now: datetime) -> Iterator[Job]:  # noqa: ARG001 -- every source of 
             done=export.done,
             total=export.split.item_count,
         )
+
+
+def _auditing(audit: SplitAudit) -> str:
+    if not audit.part:
+        return _("Auditing %(split)s") % {"split": audit.split}
+    return _("Auditing %(split)s: %(part)s") % {"split": audit.split, "part": audit.get_part_display()}
 
 
 def person_counts(people: Sequence[int]) -> Iterator[PersonCount]:

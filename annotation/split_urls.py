@@ -16,6 +16,7 @@ urlpatterns = [
     path("splits/<str:uid>/audit/", audits.split_audit_part, name="split_audit"),
     path("splits/<str:uid>/audit/new/", audits.split_audit_new, name="split_audit_new"),
     path("audits/<str:uid>/", audits.audit_page, name="audit"),
+    path("audits/<str:uid>/stop/", audits.audit_end, name="audit_end"),
     path("splits/<str:uid>/changes/", releases.split_diff, name="split_diff"),
     path("splits/<str:uid>/waive/", releases.split_waive, name="split_waive"),
     path("splits/<str:uid>/release/", releases.release_split, name="split_release"),

@@ -8,7 +8,7 @@ import structlog
 from django.db import transaction
 from django.utils import timezone
 
-from annotation.models import Export, Round
+from annotation.models import Export, Round, SplitAudit
 from annotation.services import (
     assignments_expire,
     audit_make,
@@ -19,6 +19,7 @@ from annotation.services import (
     freezes_due,
     items_recount,
 )
+from annotation.services.audits import STEP
 from annotation.services.webhooks import deliveries_due, delivery_send, events_collect
 from eqstudio.jobs import cpu_task, io_task
 
@@ -72,5 +73,8 @@ def freeze_task(freeze_id: int) -> None:
 
 @cpu_task
 def audit_run(audit_id: int) -> None:
-    """Make one requested audit."""
-    audit_make(audit_id=audit_id, now=timezone.now())
+    """Make one requested audit, or a step of it; the next step follows."""
+    now = timezone.now()
+    audit = audit_make(audit_id=audit_id, now=now, until=now + STEP)
+    if audit.state == SplitAudit.State.WAITING:
+        transaction.on_commit(partial(audit_run.delay, audit_id), robust=True)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
+
+from generation.words import RULE_LABELS
 
 CONSENSUS_LABELS: dict[str, Any] = {
     "round": _("the round and its experts"),
@@ -91,3 +94,22 @@ KIND_LABELS: dict[str, Any] = {
     "speaker": _("a speaker"),
     "voice": _("a voice"),
 }
+SHUT_LABELS: dict[str, Any] = {
+    "clips": CHECK_LABELS["clip"],
+    "texts": CHECK_LABELS["text"],
+    "recordings": CHECK_LABELS["recording"],
+    "near": CHECK_LABELS["near"],
+    "templates": CHECK_LABELS["template"],
+    "scenarios": CHECK_LABELS["scenario"],
+    "text only": _("the words alone give the key away"),
+    "judges who answered": _("judges who also sat the exam"),
+    **{f"shortcut: {cue}": label for cue, label in RULE_LABELS.items()},
+}
+"""What shuts the gate of an audit, by the names that reports give it."""
+
+
+def shut_words(name: str) -> str:
+    """A reason of a report in words; one that is about another split names it."""
+    found, _in, other = name.partition(" in ")
+    label = str(SHUT_LABELS.get(found, found))
+    return gettext("%(found)s (with %(other)s)") % {"found": label, "other": other} if other else label

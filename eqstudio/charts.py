@@ -37,7 +37,12 @@ WIDTH = 560
 CHART_HEIGHT = 220
 NARROW_WIDTH, NARROW_LABELS = 150, 110
 """What fits a phone at the letters' own size."""
+NARROW_TIME_WIDTH, NARROW_NUMBERS = 170, 50
+NARROW_TICKS = 3
+"""More than 0, a half and 1 would touch on a phone."""
+LEGEND_LINE = 16
 PADDING = {"left": 60, "right": 12, "top": 6, "bottom": 6}
+NARROW_PADDING = PADDING | {"left": 24}
 """Room on the left: the reader's font may be wider than the one the labels were measured with."""
 
 
@@ -50,8 +55,8 @@ def leaderboard_svg(rows: Sequence[Mapping[str, Any]], *, axis: str, chance: flo
 
     names = list(dict.fromkeys(row["name"] for row in rows))
     y = alt.Y("name:N", sort=names, title=None, axis=alt.Axis(labelLimit=_labels(narrow)))
-    chart = alt.layer(*_intervals(rows, y=y, axis=axis, chance=chance))
-    return _svg(chart.properties(width=_width(narrow), height=ROW_HEIGHT * max(1, len(names))))
+    chart = alt.layer(*_intervals(rows, y=y, axis=axis, chance=chance, narrow=narrow))
+    return _svg(chart.properties(width=_width(narrow), height=ROW_HEIGHT * max(1, len(names))), narrow=narrow)
 
 
 def forest_svg(rows: Sequence[Mapping[str, Any]], *, axis: str, chance: float | None, narrow: bool = False) -> str:
@@ -64,11 +69,26 @@ def forest_svg(rows: Sequence[Mapping[str, Any]], *, axis: str, chance: float | 
     offset = alt.YOffset("name:N", sort=names)
     chart = alt.layer(*_intervals(rows, y=y, axis=axis, chance=chance, offset=offset, shapes=names, narrow=narrow))
     height = max(1, len(groups)) * (10 + 12 * max(1, len(names)))
-    return _svg(chart.properties(width=_width(narrow), height=height))
+    return _svg(chart.properties(width=_width(narrow), height=height), narrow=narrow)
 
 
 def _width(narrow: bool) -> int:  # noqa: FBT001 -- asked by the two charts above
     return NARROW_WIDTH if narrow else WIDTH
+
+
+def legend_of(narrow: bool, lines: int, left: int = NARROW_LABELS) -> dict[str, Any]:  # noqa: FBT001
+    """Where a legend stands, as Altair's Legend takes it: on a phone one name under another, from the left edge on, so that
+    a long one has the whole width.
+    """
+    if not narrow:
+        return {"orient": "top", "labelLimit": 260}
+    above = -LEGEND_LINE * lines - 14
+    return {"orient": "none", "direction": "vertical", "legendX": -left, "legendY": above, "labelLimit": 230}
+
+
+def ticks_of(narrow: bool) -> dict[str, int]:  # noqa: FBT001
+    """How many ticks an axis of numbers has, as Altair's Axis takes it."""
+    return {"tickCount": NARROW_TICKS} if narrow else {}
 
 
 def _labels(narrow: bool) -> int:  # noqa: FBT001
@@ -90,29 +110,29 @@ def _intervals(
     values = [{**row, "lo": _or(row["lo"], row["value"]), "hi": _or(row["hi"], row["value"])} for row in rows]
     base = alt.Chart(alt.Data(values=values))
     scale = alt.Scale(domain=_domain(values, chance), nice=False)
+    x = alt.Axis(title=axis, **ticks_of(narrow))
     colours = alt.Scale(domain=list(COLOURS), range=list(COLOURS.values()))
     common = {"y": y, "color": alt.Color("kind:N", scale=colours, legend=None)}
     if offset is not None:
         common["yOffset"] = offset
     marks = dict(common)
     if shapes:
-        direction = {"direction": "vertical"} if narrow else {}
-        legend = alt.Legend(title=None, orient="top", labelLimit=230 if narrow else 260, **direction)
-        marks["shape"] = alt.Shape("name:N", sort=list(shapes), legend=legend)
+        place = legend_of(narrow, len(shapes))
+        marks["shape"] = alt.Shape("name:N", sort=list(shapes), legend=alt.Legend(title=None, **place))
     layers: list[Any] = [
-        base.mark_rule(strokeWidth=2.5).encode(x=alt.X("lo:Q", title=axis, scale=scale), x2="hi:Q", **common),
-        base.mark_point(size=70, filled=True, opacity=1).encode(x=alt.X("value:Q", title=axis, scale=scale), **marks),
+        base.mark_rule(strokeWidth=2.5).encode(x=alt.X("lo:Q", axis=x, scale=scale), x2="hi:Q", **common),
+        base.mark_point(size=70, filled=True, opacity=1).encode(x=alt.X("value:Q", axis=x, scale=scale), **marks),
     ]
     if chance is not None:
         layers.append(base.mark_rule(strokeDash=[4, 4], color=SOFT).encode(x=alt.XDatum(chance)))
     return layers
 
 
-def _svg(chart: Any) -> str:
+def _svg(chart: Any, *, narrow: bool = False) -> str:
     import vl_convert  # noqa: PLC0415 -- slow import
 
     styled = (
-        chart.configure(background="transparent", font=FONT, padding=PADDING)
+        chart.configure(background="transparent", font=FONT, padding=NARROW_PADDING if narrow else PADDING)
         .configure_axis(
             labelColor=INK,
             titleColor=SOFT,
@@ -121,7 +141,9 @@ def _svg(chart: Any) -> str:
             titleFontSize=12,
             titleFontWeight="normal",
         )
-        .configure_legend(labelColor=INK, labelFontSize=12, symbolFillColor=INK, symbolStrokeColor=INK)
+        .configure_legend(
+            labelColor=INK, labelFontSize=12, symbolFillColor=INK, symbolStrokeColor=INK, columnPadding=24
+        )
     )
     svg: str = vl_convert.vegalite_to_svg(styled.to_dict())
     return svg
@@ -162,7 +184,7 @@ def _domain(values: Sequence[Mapping[str, Any]], chance: float | None) -> list[f
     return [low - (high - low or 1) * 0.05, high + (high - low or 1) * 0.05]
 
 
-def over_time_svg(rows: Sequence[Mapping[str, Any]], *, axis: str) -> str:
+def over_time_svg(rows: Sequence[Mapping[str, Any]], *, axis: str, narrow: bool = False) -> str:
     """A figure with its interval on one day after the other; ``rows`` have label, name, value, lo, hi in order of time."""
     import altair as alt  # noqa: PLC0415 -- slow import
 
@@ -173,7 +195,9 @@ def over_time_svg(rows: Sequence[Mapping[str, Any]], *, axis: str) -> str:
     x = alt.X("label:N", sort=labels, title=None, axis=alt.Axis(labelAngle=-40, labelOverlap=True, labelLimit=120))
     scale = alt.Scale(domain=_domain(values, None), nice=False)
     colours = alt.Scale(domain=names, range=[SERIES[place % len(SERIES)] for place in range(len(names))])
-    legend = alt.Legend(title=None, orient="top", labelLimit=260, symbolOpacity=1) if len(names) > 1 else None
+    legend = (
+        alt.Legend(title=None, symbolOpacity=1, **legend_of(narrow, len(names), NARROW_NUMBERS)) if names[1:] else None
+    )
     common = {"x": x, "color": alt.Color("name:N", scale=colours, legend=legend)}
     y = alt.Y("value:Q", title=axis, scale=scale)
     layers = [
@@ -183,4 +207,5 @@ def over_time_svg(rows: Sequence[Mapping[str, Any]], *, axis: str) -> str:
             y=y, shape=alt.Shape("name:N", sort=names, legend=None), **common
         ),
     ]
-    return _svg(alt.layer(*layers).properties(width=WIDTH, height=CHART_HEIGHT))
+    width = NARROW_TIME_WIDTH if narrow else WIDTH
+    return _svg(alt.layer(*layers).properties(width=width, height=CHART_HEIGHT), narrow=narrow)

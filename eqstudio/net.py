@@ -38,13 +38,13 @@ def redact(text: str) -> str:
     return _SECRET.sub(lambda match: f"{match.group(1) or ''}***", text)
 
 
-def secret(name: str) -> str:
-    """Read a secret from the environment variable ``name``; a row stores the name, never the value."""
+def secret(name: str, holds: str = "the key of this provider") -> str:
+    """Read a secret from the environment variable ``name``; a row stores the name, never the value. ``holds`` says in the
+    message what is missing.
+    """
     value = os.environ.get(name, "")
     if not value:
-        raise InvalidInput(
-            f"The environment variable {name} is not set; it should hold the key of this provider.", field=name
-        )
+        raise InvalidInput(f"The environment variable {name} is not set; it should hold {holds}.", field=name)
     return value
 
 

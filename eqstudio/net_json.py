@@ -1,4 +1,4 @@
-"""JSON over HTTP for calls by the thousand: a connection of its own for every thread, kept open, and next to no overhead.
+"""POST over HTTP for calls by the thousand: a connection of its own for every thread, kept open, and next to no overhead.
 
 The SDK costs 2.6 ms of processor time a call, httpx 0.6, this 0.2; with hundreds of calls a second that is what decides.
 The rules are those of ``eqstudio.net``: a deadline for the whole call, a cap on what comes back, redaction, errors that say
@@ -25,9 +25,20 @@ from urllib.request import getproxies, proxy_bypass
 import certifi
 
 from eqstudio.errors import GiveUp, InvalidInput, ProviderError, Refused, Retry
-from eqstudio.net import CONNECT_TIMEOUT_S, NO_CREDIT_CODES, no_credit, not_an_api, redact, retry_after, secret
+from eqstudio.net import (
+    CONNECT_TIMEOUT_S,
+    MAX_BODY_BYTES,
+    NO_CREDIT_CODES,
+    no_credit,
+    not_an_api,
+    redact,
+    retry_after,
+    secret,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from eqstudio.net import Endpoint
 
 MAX_ANSWER_BYTES = 16 * 1024 * 1024
@@ -55,15 +66,54 @@ def json_post(endpoint: Endpoint, path: str, body: dict[str, Any], *, what: str)
 
     Every failure is a ProviderError (Refused where the provider declined) whose decision says whether to try again.
     """
+    data = json.dumps(body, ensure_ascii=False).encode()
+    return _object(_post(endpoint, path, data, what=what, most=MAX_ANSWER_BYTES), what)
+
+
+def form_post(
+    endpoint: Endpoint, path: str, fields: Mapping[str, str], file: tuple[str, bytes, str], *, what: str
+) -> dict[str, Any]:
+    """As ``json_post``, for a form with a ``file``: its name, its bytes and its media type."""
+    boundary = os.urandom(16).hex()
+    parts = [
+        f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'
+        for name, value in fields.items()
+    ]
+    name, content, kind = file
+    parts.append(
+        f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\nContent-Type: {kind}\r\n\r\n'
+    )
+    data = b"".join(("".join(parts).encode(), content, f"\r\n--{boundary}--\r\n".encode()))
+    sent_as = f"multipart/form-data; boundary={boundary}"
+    return _object(_post(endpoint, path, data, what=what, most=MAX_ANSWER_BYTES, sent_as=sent_as), what)
+
+
+def bytes_post(endpoint: Endpoint, path: str, body: dict[str, Any], *, what: str) -> bytes:
+    """As ``json_post``, for an answer that is no JSON but a file."""
+    data = json.dumps(body, ensure_ascii=False).encode()
+    return _post(endpoint, path, data, what=what, most=MAX_BODY_BYTES, accepted="*/*")
+
+
+def _post(
+    endpoint: Endpoint,
+    path: str,
+    data: bytes,
+    *,
+    what: str,
+    most: int,
+    sent_as: str = "application/json",
+    accepted: str = "application/json",
+) -> bytes:
+    """What comes back from one POST that went well."""
     address = urlsplit(f"{endpoint.base_url.rstrip('/')}/{path.lstrip('/')}")
     place = _place(address.scheme, address.netloc)
     deadline = time.monotonic() + endpoint.timeout_s
     target = f"{address.path}?{address.query}" if address.query else address.path
     if place.proxy and place.scheme == "http":
         target = f"http://{place.host}:{place.port}{target}"
-    data = json.dumps(body, ensure_ascii=False).encode()
+    headers = {"content-type": sent_as, "accept": accepted, **_headers(endpoint)}
     try:
-        answer, content = _exchange(place, target, data, _headers(endpoint), deadline)
+        answer, content = _exchange(place, target, data, headers, deadline, most=most)
     except TimeoutError as error:
         _drop(place)
         raise ProviderError(f"{what}: no answer in time.", cause="timeout", decision=Retry(5)) from error
@@ -79,7 +129,8 @@ def json_post(endpoint: Endpoint, path: str, body: dict[str, Any], *, what: str)
         raise ProviderError(
             f"{what}: the connection ended before the answer was there ({said}).", cause="dropped", decision=Retry(5)
         ) from error
-    return _read(answer, content, what)
+    _check(answer, content, what)
+    return content
 
 
 def connections_close() -> None:
@@ -93,7 +144,7 @@ class _NotReachedError(Exception):
 
 
 def _exchange(
-    place: _Place, target: str, data: bytes, headers: dict[str, str], deadline: float
+    place: _Place, target: str, data: bytes, headers: dict[str, str], deadline: float, *, most: int
 ) -> tuple[http.client.HTTPResponse, bytes]:
     connection = _connected(place, deadline)
     connection.sock.settimeout(_left(deadline))
@@ -109,11 +160,9 @@ def _exchange(
                 raise http.client.IncompleteRead(bytes(content), answer.length)
             break
         content += chunk
-        if len(content) > MAX_ANSWER_BYTES:
+        if len(content) > most:
             _drop(place)
-            raise ProviderError(
-                f"{place.host} sent more than {MAX_ANSWER_BYTES} bytes.", cause="too large", decision=GiveUp()
-            )
+            raise ProviderError(f"{place.host} sent more than {most} bytes.", cause="too large", decision=GiveUp())
     return answer, bytes(content)
 
 
@@ -186,7 +235,7 @@ def _place(scheme: str, netloc: str) -> _Place:
 
 
 def _headers(endpoint: Endpoint) -> dict[str, str]:
-    found = {"content-type": "application/json", "accept": "application/json", **dict(endpoint.headers)}
+    found = dict(endpoint.headers)
     if endpoint.key_env:
         found["authorization"] = f"Bearer {secret(endpoint.key_env)}"
     return found | {name: secret(env) for name, env in endpoint.header_envs}
@@ -214,12 +263,14 @@ def _drop(place: _Place) -> None:
         found.close()
 
 
-def _read(answer: http.client.HTTPResponse, content: bytes, what: str) -> dict[str, Any]:
-    status = answer.status
-    if not HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
+def _check(answer: http.client.HTTPResponse, content: bytes, what: str) -> None:
+    if not HTTPStatus.OK <= answer.status < HTTPStatus.MULTIPLE_CHOICES:
         raise _failure(answer, content, what)
     if "text/html" in (answer.getheader("content-type") or ""):
         raise not_an_api(what)
+
+
+def _object(content: bytes, what: str) -> dict[str, Any]:
     try:
         found = json.loads(content)
     except ValueError:

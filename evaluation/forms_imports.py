@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from django import forms
@@ -14,7 +10,6 @@ from django.utils.translation import gettext_lazy as _
 from evaluation.importers import answer_importers
 
 LARGEST_MB = 64
-MOST_NAME = 200
 FORMATS: dict[str, Any] = {
     "speecheq": _("SpeechEQ result file (JSON)"),
     "echomind": _("EchoMind output of questions (JSON)"),
@@ -22,11 +17,6 @@ FORMATS: dict[str, Any] = {
     "lmeval": _("lm-eval samples (samples_….jsonl)"),
     "csv": _("Table (CSV with the columns item, trial, answer and perhaps run)"),
 }
-
-
-def _short(name: str) -> str:
-    """The name of an upload, which errors name, as long as any file system takes: its end holds the kind of file."""
-    return name.encode()[-MOST_NAME:].decode(errors="ignore")
 
 
 class AnswersForm(forms.Form):
@@ -48,19 +38,3 @@ class AnswersForm(forms.Form):
         if sent.size > LARGEST_MB * 2**20:
             raise forms.ValidationError(_("The file is larger than %(mb)d MB.") % {"mb": LARGEST_MB})
         return sent
-
-    @contextmanager
-    def arguments(self) -> Iterator[dict[str, Any]]:
-        """What ``responses_import`` and ``responses_preview`` take, with the file on disk for as long as it is needed."""
-        data = self.cleaned_data
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / _short(Path(data["file"].name).name)
-            with path.open("wb") as handle:
-                for chunk in data["file"].chunks():
-                    handle.write(chunk)
-            yield {
-                "path": path,
-                "file_name": Path(data["file"].name).name,
-                "format": data["format"],
-                "name": data["respondent"],
-            }

@@ -16,7 +16,7 @@ from annotation.models import Round, RoundItem, Split
 from eqstudio.access import can_annotate, can_curate
 from eqstudio.home import Job, Panel, PersonCount
 from eqstudio.models import User
-from evaluation.models import Respondent, RunItem, Sitting, Study
+from evaluation.models import AnswerIntake, Respondent, RunItem, Sitting, Study
 from evaluation.selectors import sittings_progress, studies_open_for, with_sittings
 from evaluation.selectors.rationales import arenas_open_for
 from evaluation.selectors.replies import studies_with_replies
@@ -25,6 +25,7 @@ from generation.models import Dialogue
 
 EXAMS_SHOWN = 6
 JOBS_SHOWN = 3
+_UNDER_WAY = (AnswerIntake.State.WAITING, AnswerIntake.State.RUNNING)
 _MACHINES = [Respondent.Kind.MODEL.value, Respondent.Kind.RULE.value]
 
 
@@ -170,7 +171,14 @@ def _action(n: dict[str, Any]) -> Action | None:
 
 
 def running(now: datetime) -> Iterator[Job]:
-    """The sittings of models and rules that are under way."""
+    """The sittings of models and rules that are under way, and files of answers that are taken in."""
+    for intake in AnswerIntake.objects.filter(state__in=_UNDER_WAY).select_related("study")[:JOBS_SHOWN]:
+        yield Job(
+            label=_("Reading %(file)s into %(study)s") % {"file": intake.name, "study": intake.study},
+            href=reverse("answer_imports", args=[intake.study.uid]),
+            done=intake.done,
+            total=max(intake.total, 1),
+        )
     held = RunItem.objects.filter(sitting=OuterRef("pk"), lease_until__gt=now).exclude(lease_holder="")
     underway = Sitting.objects.filter(Exists(held), state=Sitting.State.OPEN, respondent__kind__in=_MACHINES)
     sittings = list(underway.select_related("respondent__study__split").order_by("pk")[:JOBS_SHOWN])

@@ -1,4 +1,4 @@
-"""Background steps of model runs and of judge models. Each can be run twice without harm."""
+"""Background steps of model runs, of judge models and of files of answers. Each can be run twice without harm."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ import time
 from django.db import transaction
 from django.utils import timezone
 
-from eqstudio.jobs import gpu_task, io_task
+from eqstudio.jobs import cpu_task, gpu_task, io_task
+from evaluation.models import AnswerIntake
 from evaluation.selectors import queue_of, sittings_due
 from evaluation.services import sitting_advance
+from evaluation.services.intakes import intake_run, intakes_due
 from evaluation.services.judge_work import judge_step, judges_due
 from evaluation.services.runs import STEP_SECONDS, Step
 from evaluation.services.runs_engine import Pace
@@ -35,13 +37,17 @@ def sitting_compute(sitting_id: int) -> None:
 
 @io_task
 def sittings_sweep() -> None:
-    """Enqueue every model sitting and judge that is due; what dead processes held of a sitting comes free first."""
+    """Enqueue every model sitting, judge and file of answers that is due; what dead processes held of a sitting comes free
+    first.
+    """
     now = timezone.now()
     for sitting in sittings_due(now=now)[:SWEEP_AT_MOST]:
         items_reclaim(sitting=sitting, now=now)
         sitting_enqueue(sitting.pk)
     for judge in judges_due(now=now)[:SWEEP_AT_MOST]:
         replies_step.delay(judge)
+    for intake in intakes_due(now=now).values_list("pk", flat=True)[:SWEEP_AT_MOST]:
+        answers_take.delay(intake)
 
 
 def sitting_enqueue(sitting_id: int) -> None:
@@ -76,3 +82,11 @@ def replies_step(judge_id: int) -> None:
     """Let a judge model grade the next replies; more of them are the next step."""
     if judge_step(judge_id=judge_id):
         transaction.on_commit(lambda: replies_step.delay(judge_id))
+
+
+@cpu_task
+def answers_take(intake_id: int) -> None:
+    """Take in the answers of a file that was sent to the page, or look at them; what is left is the next step."""
+    intake = intake_run(intake_id=intake_id, now=timezone.now())
+    if intake.state == AnswerIntake.State.WAITING:
+        transaction.on_commit(lambda: answers_take.delay(intake_id))

@@ -24,6 +24,12 @@ TESTS: dict[str, Any] = {
 }
 """How a p-value was found, as a reader would say it."""
 
+RECIPES: dict[str, Any] = {
+    "median, 1.4826 MAD": gettext_lazy("median, 1.4826 MAD"),
+    "median, 1.2533 mean absolute deviation": gettext_lazy("median, 1.2533 mean absolute deviation"),
+}
+"""How the norm of a cohort was worked out; the stored words are part of its hash and stay English."""
+
 BASELINES: dict[str, Any] = {
     "people (mean)": gettext_lazy("People: the mean person"),
     "people (median)": gettext_lazy("People: the median person"),

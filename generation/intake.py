@@ -26,7 +26,8 @@ from eqstudio.blobs import blob_put, blob_read, blob_size
 from eqstudio.errors import InvalidInput
 from eqstudio.prepared import Prepared, row_insert
 from generation.domain.acoustics import FLOOR_DB, Measures, measure
-from generation.domain.tags import has_comments, without_tags
+from generation.domain.plain_wav import plain_wav
+from generation.domain.tags import has_comments, not_a_sound, without_tags
 from generation.models import Clip, Rendition
 
 if TYPE_CHECKING:
@@ -209,39 +210,44 @@ def _remember(sha256: str, measures: Measures) -> None:
 
 
 def audio_decode(*, data: bytes, name: str = "") -> Decoded:
-    """Decode a file in the child process and check what came out. InvalidInput names ``name`` and the reason."""
+    """Decode a file, in the child process unless it is a plain WAV, and check what came out. InvalidInput names ``name``
+    and the reason.
+    """
     label = name or "The audio"
     if not data:
         raise InvalidInput(f"{label}: the file is empty (0 bytes).", field="audio")
     if len(data) > MAX_BYTES:
         raise InvalidInput(f"{label}: {len(data)} bytes are more than the {MAX_BYTES} a clip may have.", field="audio")
-    hint = _not_audio(data)
+    hint = not_a_sound(data)
     if hint:
         raise InvalidInput(f"{label}: {hint}.", field="audio")
-    head, body = _decoder.ask(
-        {"max_seconds": MAX_SECONDS, "max_samples": MAX_SAMPLES, "cpu_s": CPU_SECONDS}, data, label
-    )
-    if not head["ok"]:
-        raise InvalidInput(f"{label}: {head['reason']}.", field="audio")
-    samples = np.frombuffer(body, dtype="<f4").reshape(head["frames"], head["channels"])
+    decoded = _plain(data) or _strange(data, label)
+    samples = decoded.samples
     if not np.isfinite(samples).all():
         raise InvalidInput(f"{label}: some of its samples are not numbers.", field="audio")
     if not samples.any():
         raise InvalidInput(f"{label}: it is silent, every sample is zero.", field="audio")
     if np.abs(samples).max() < 10 ** (FLOOR_DB / 20):
         raise InvalidInput(f"{label}: it is silent, no sample is above {FLOOR_DB:.0f} dBFS.", field="audio")
+    return decoded
+
+
+def _plain(data: bytes) -> Decoded | None:
+    found = plain_wav(data, longest_s=MAX_SECONDS)
+    if found is None or found.samples.size > MAX_SAMPLES:
+        return None
+    return Decoded(samples=found.samples, rate=found.rate, format="WAV", subtype="PCM_16", intact=True)
+
+
+def _strange(data: bytes, label: str) -> Decoded:
+    limits = {"max_seconds": MAX_SECONDS, "max_samples": MAX_SAMPLES, "cpu_s": CPU_SECONDS}
+    head, body = _decoder.ask(limits, data, label)
+    if not head["ok"]:
+        raise InvalidInput(f"{label}: {head['reason']}.", field="audio")
+    samples = np.frombuffer(body, dtype="<f4").reshape(head["frames"], head["channels"])
     return Decoded(
         samples=samples, rate=head["rate"], format=head["format"], subtype=head["subtype"], intact=not head["streamed"]
     )
-
-
-def _not_audio(data: bytes) -> str | None:
-    start = data[:512].lstrip().lower()
-    if start.startswith(b"version https://git-lfs"):
-        return "it is a Git LFS pointer, not the sound itself; fetch the file with `git lfs pull`"
-    if start.startswith((b"<!doctype", b"<html", b"<?xml")):
-        return "it is a web page, not a sound; the download has probably failed"
-    return None
 
 
 def _plays(decoded: Decoded) -> bool:

@@ -49,6 +49,16 @@ ROLE_LABELS: dict[str, Any] = {
     "response": _("to be judged: several replies"),
 }
 
+VARIANT_LABELS: dict[str, Any] = {
+    "only": _("the only version"),
+    "high": _("high"),
+    "low": _("low"),
+    "target": _("target"),
+    "neutral": _("neutral"),
+    "alternative": _("alternative"),
+}
+"""What the benchmarks call the versions of a line; intended grades stand as they are."""
+
 CHECK_LABELS: dict[str, Any] = {
     "decodable": _("can be decoded"),
     "duration": _("length"),
@@ -139,3 +149,16 @@ def _categories(benchmark: str) -> dict[str, Any]:
     if benchmark not in benchmarks:
         return {}
     return {category.key: category for category in benchmark_get(benchmark).categories}
+
+
+RULE_LABELS: dict[str, Any] = {
+    "quieter": _("always the quieter one"),
+    "louder": _("always the louder one"),
+    "shorter": _("always the shorter one"),
+    "longer": _("always the longer one"),
+    "lower pitch": _("always the one with the lower pitch"),
+    "higher pitch": _("always the one with the higher pitch"),
+    "darker": _("always the darker one"),
+    "brighter": _("always the brighter one"),
+    "together": _("a model that knows all four measures, tried on dialogues it has not seen"),
+}

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from annotation.domain.bootstrap import Ints
-from annotation.domain.ratings import Coded, Value, coded_arrays
+from annotation.domain.ratings import Coded, Codes, Value, coded_arrays
 
 
 class Counted(NamedTuple):
@@ -46,16 +46,18 @@ class CompactRatings:
         wanted = np.asarray(items, dtype=np.int64)
         by_name = np.argsort(wanted)
         given = np.frombuffer(self._items, dtype=np.int64)
-        place = np.minimum(np.searchsorted(wanted[by_name], given), max(len(wanted) - 1, 0))
-        rank = by_name[place] if len(wanted) else place
+        rank = np.searchsorted(wanted[by_name], given).astype(np.int32)
+        np.minimum(rank, max(len(wanted) - 1, 0), out=rank)
+        rank = by_name.astype(np.int32)[rank] if len(wanted) else rank
         kept = np.nonzero(wanted[rank] == given)[0] if len(wanted) else np.zeros(0, dtype=np.int64)
         kept = kept[np.argsort(rank[kept], kind="stable")]
         units, first = _numbered(np.frombuffer(self._units, dtype=np.int64)[kept])
-        raters, rater = np.unique(np.frombuffer(self._raters, dtype=np.int64)[kept], return_inverse=True)
+        said_by = np.frombuffer(self._raters, dtype=np.int64)[kept]
+        raters = np.unique(said_by)
         table = coded_arrays(
             item=units,
-            rater=rater.reshape(-1),
-            value=np.frombuffer(self._values, dtype=np.int8)[kept].astype(np.int64),
+            rater=np.searchsorted(raters, said_by),
+            value=np.frombuffer(self._values, dtype=np.int8)[kept],
             domain=self._domain,
             items=range(len(first)),
             raters=raters.tolist(),
@@ -64,7 +66,7 @@ class CompactRatings:
         return Counted(table, _numbered(rank[kept])[0][first])
 
 
-def _numbered(names: Ints) -> tuple[Ints, Ints]:
+def _numbered(names: Codes) -> tuple[Ints, Ints]:
     """Names that stand in runs as numbers in the order of the runs, and where each run begins."""
     begins = np.ones(len(names), dtype=bool)
     begins[1:] = names[1:] != names[:-1]

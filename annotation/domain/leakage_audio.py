@@ -8,9 +8,9 @@ of Wang 2003), which survive trimming; a copy has many marks at one and the same
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -152,13 +152,20 @@ class Alike:
 
 
 def alike_pairs(
-    here: Mapping[str, Print], there: Mapping[str, Print] | None = None, *, block: int = 1_024
+    here: Mapping[str, Print],
+    there: Mapping[str, Print] | None = None,
+    *,
+    block: int = 1_024,
+    advance: Callable[[int], object] = lambda _rows: None,
 ) -> Iterator[Alike]:
-    """Every pair of recordings that sound the same, across two sets or within one; a pair that both measures find comes once."""
+    """Every pair of recordings that sound the same, across two sets or within one; a pair that both measures find comes once.
+
+    ``advance`` hears of so many more recordings of ``here`` as one of the two measures has compared.
+    """
     within = there is None
     others = here if there is None else there
     seen: set[tuple[str, str]] = set()
-    for found in (*_by_shape(here, others, block), *_by_marks(here, others)):
+    for found in chain(_by_shape(here, others, block, advance), _by_marks(here, others, advance)):
         pair = (min(found.here, found.there), max(found.here, found.there)) if within else (found.here, found.there)
         if found.here != found.there and pair not in seen:
             seen.add(pair)
@@ -176,7 +183,9 @@ def _units(shapes: NDArray[np.int8]) -> Floats:
     return np.asarray(found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-9))
 
 
-def _by_shape(here: Mapping[str, Print], there: Mapping[str, Print], block: int) -> Iterator[Alike]:
+def _by_shape(
+    here: Mapping[str, Print], there: Mapping[str, Print], block: int, advance: Callable[[int], object]
+) -> Iterator[Alike]:
     """Block by block on both sides, so that only the 8-bit shapes are whole in memory."""
     names, mine = _shapes(here)
     other_names, theirs = (names, mine) if here is there else _shapes(there)
@@ -187,9 +196,12 @@ def _by_shape(here: Mapping[str, Print], there: Mapping[str, Print], block: int)
             for row, column in zip(*np.nonzero(scores >= SAME_SHAPE), strict=True):
                 score = float(min(1.0, scores[row, column]))
                 yield Alike(names[start + row], other_names[other + column], "shape", score)
+        advance(len(some))
 
 
-def _by_marks(here: Mapping[str, Print], there: Mapping[str, Print]) -> Iterator[Alike]:
+def _by_marks(
+    here: Mapping[str, Print], there: Mapping[str, Print], advance: Callable[[int], object]
+) -> Iterator[Alike]:
     names = [name for name, one in there.items() if len(one.marks)]
     if not names:
         return
@@ -200,6 +212,7 @@ def _by_marks(here: Mapping[str, Print], there: Mapping[str, Print]) -> Iterator
     for name, one in here.items():
         if len(one.marks):
             yield from _agreeing(name, one.marks, there, names, (hashes, owner, frames))
+        advance(1)
 
 
 def _agreeing(

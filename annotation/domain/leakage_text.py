@@ -9,7 +9,7 @@ third of the pieces, so a near-copy keeps at least a third of that half (prefix 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,8 +44,16 @@ class Near:
     score: float
 
 
-def near_pairs(here: Sequence[str], there: Sequence[str] | None = None, *, least: float = NEAR) -> Iterator[Near]:
+def near_pairs(
+    here: Sequence[str],
+    there: Sequence[str] | None = None,
+    *,
+    least: float = NEAR,
+    advance: Callable[[int], object] = lambda _rows: None,
+) -> Iterator[Near]:
     """Every pair of near-copies, across two lists or, with one, within it. Exact copies are pairs with score 1.
+
+    ``advance`` hears of so many more texts of the longer list as are compared.
 
     Memory: the index of the shorter list and one block of the longer one, however long that is.
     """
@@ -68,6 +76,7 @@ def near_pairs(here: Sequence[str], there: Sequence[str] | None = None, *, least
                 score = fuzz.ratio(small[a], large[b], score_cutoff=least * 100) / 100
                 if score >= least:
                     yield Near(b, a, score) if swapped else Near(a, b, score)
+            advance(len(block))
 
 
 def _fits(text: str, *, wide: bool) -> bool:

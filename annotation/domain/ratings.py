@@ -75,7 +75,7 @@ def coded_arrays(
     *,
     item: Ints,
     rater: Ints,
-    value: Ints,
+    value: Codes,
     domain: tuple[Value, ...],
     items: Sequence[Hashable] | None = None,
     raters: Sequence[Hashable] | None = None,

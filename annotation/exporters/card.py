@@ -22,6 +22,7 @@ from generation.models import Clip, Dialogue, ProviderCall
 
 SHOWN = ("alpha_ordinal", "alpha_interval", "alpha_nominal", "percent_agreement", "ac1", "ac2", "qwk")
 LICENCES = ("mit", "apache-2.0", "cc0-1.0", "cc-by-4.0", "cc-by-sa-4.0", "cc-by-nc-4.0", "cc-by-nc-sa-4.0")
+_FIGURES = ("value", "lo", "hi")
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 _DEMO = "> **Demo data.** Written and judged for trying out the studio. It measures nothing and must not be cited.\n"
 _CHECKING = "`python3 verify.py` tells whether every file is unchanged and the manifest gives its hash.\n"
@@ -117,7 +118,7 @@ def _agreement(split: Split) -> str:
         return "## Agreement\n\nThis split was frozen from a corpus; nobody's judgement chose its items.\n"
     outcomes = (("all judged items", ""), ("items in the split", split.recipe.get("outcome", "kept")))
     rows = [
-        (round_.name, group["dimension"], label, name, figure(Estimate(**found)))
+        (round_.name, group["dimension"], label, name, figure(_settled(found)))
         for round_ in rounds
         for label, outcome in outcomes
         for group in round_agreement(round=round_, outcome=outcome, names=SHOWN)
@@ -130,6 +131,12 @@ def _agreement(split: Split) -> str:
     table = _table(("round", "question", "over", "coefficient", "value (95 % interval), n"), rows)
     how = "Intervals are from a bootstrap that draws whole dialogues."
     return f"## Agreement\n\n{' '.join(rules)} {how}\n\n{table}"
+
+
+def _settled(found: dict[str, Any]) -> Estimate:
+    """Without the last digits, which differ from processor to processor and would tip a figure that lies between two."""
+    settled = {name: value if value is None else round(value, 12) for name, value in found.items() if name in _FIGURES}
+    return Estimate(**{**found, **settled})
 
 
 def _judgements(split: Split) -> str:
@@ -157,11 +164,7 @@ def _provenance(split: Split) -> str:
     head = manifest_head(split=split)
     code = head["code"]
     calls = ProviderCall.objects.filter(dialogue__split_items__split=split, outcome="ok").order_by()
-    made = (
-        calls.values_list("kind", "provider", "model")
-        .annotate(number=Count("pk"))
-        .order_by("kind", "provider", "model")
-    )
+    made = sorted(calls.values_list("kind", "provider", "model").annotate(number=Count("pk")))
     facts = [
         ("studio", code["version"]),
         ("git revision", code["git"] or "not a checkout"),

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from annotation.exporters.base import Exporter, Work
 from annotation.exporters.clips import Loaded, ahead, clips_load
+from annotation.exporters.columns import table_of
 from annotation.exporters.rows import Place, split_places, split_records
 
 SHARD_BYTES = 256 * 1024 * 1024
@@ -120,7 +121,7 @@ One row is one dialogue; `turns` holds its lines, each with its variants and the
         ):
             writing: Future[None] | None = None
             for group in _groups(ahead(clips_load, split_records(work.split, places))):
-                table = pa.Table.from_pylist([_filled(loaded) for loaded in group], schema=columns)
+                table = table_of([_filled(loaded) for loaded in group], columns)
                 if writing is not None:
                     writing.result()
                     work.progress(done)

@@ -103,11 +103,11 @@ def _ratings(split: Split, names: Names) -> Iterator[tuple[str, str, str, str, s
 def _of_item(rows: list[Any], names: Names) -> Iterator[tuple[str, str, str, str, str]]:
     graded = (
         Grade.objects.filter(judgement_id__in=[row[0] for row in rows])
-        .order_by("variant__turn__position", "variant__label")
+        .order_by()
         .values_list("judgement_id", "variant__turn__position", "variant__label", "value")
     )
     grades: dict[int, list[Any]] = {}
-    for judgement, *grade in graded:
+    for judgement, *grade in sorted(graded):  # not by the database: each has an order of letters of its own
         grades.setdefault(judgement, []).append(grade)
     for pk, _item, person, verdict, reasons, answers, uid, external_id in sorted(rows, key=lambda row: names[row[2]]):
         item, rater = item_name(uid, external_id), names[person]

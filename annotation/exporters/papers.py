@@ -28,7 +28,7 @@ def papers_write(split: Split, exporter: Exporter, sink: Sink) -> None:
 def manifest_lines(split: Split) -> Iterator[str]:
     """The manifest as JSON, an item a line."""
     yield "{\n"
-    for name, value in manifest_head(split=split).items():
+    for name, value in sorted(manifest_head(split=split).items()):  # PostgreSQL keeps the keys in an order of its own
         yield f"{json.dumps(name)}: {json.dumps(value, ensure_ascii=False, sort_keys=True)},\n"
     yield '"items": [\n'
     for number, entry in enumerate(manifest_entries(split=split)):

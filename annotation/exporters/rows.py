@@ -56,6 +56,9 @@ _VARIANT = ("uid", "label", "text", "tone", "delivery", "intended_grade", "ratio
 _CLIP = ("sha256", "media_type", "size", "duration", "loudness", "pitch")
 
 
+_JSON = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
+
+
 class Place(NamedTuple):
     """An item of a split and how many bytes of audio it brings."""
 
@@ -123,7 +126,7 @@ def _judged(split: Split, dialogues: Sequence[int], names: Names) -> _Judged:
 
 def told(document: Any) -> str:
     """A JSON document in one spelling."""
-    return json.dumps(document, ensure_ascii=False, sort_keys=True)
+    return _JSON.encode(document)
 
 
 def _chunk(split: Split, items: list[int], names: Names) -> Iterator[dict[str, Any]]:

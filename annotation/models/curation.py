@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from datetime import datetime
 from typing import ClassVar
 
 from django.conf import settings
@@ -13,6 +14,9 @@ from annotation.models.rounds import Round
 from eqstudio.ids import uid
 from eqstudio.models import AppendOnly
 from generation.models import Clip, Corpus, Dialogue
+
+FEWEST_SECONDS = 2
+"""A pace that was seen for less says nothing."""
 
 
 def salt() -> str:
@@ -110,18 +114,33 @@ class Freeze(models.Model):
 
 
 class SplitAudit(models.Model):
-    """One look at a split, alone or against another one: how far it is, and what it found."""
+    """One look at a split, alone or against another one: how far it is, and what it found.
+
+    ``done`` and ``total`` count the rows of the part that it is at, which began at ``part_began``.
+    """
 
     class State(models.TextChoices):
         WAITING = "waiting", _("waiting")
         RUNNING = "running", _("running")
         DONE = "done", _("done")
         FAILED = "failed", _("failed")
+        STOPPED = "stopped", _("stopped")
+
+    class Part(models.TextChoices):
+        PRINTS = "prints", _("recordings measured")
+        READ = "read", _("items read")
+        TEXTS = "texts", _("texts compared")
+        SOUNDS = "sounds", _("recordings compared")
+        PEOPLE = "people", _("people and cues")
 
     uid = models.CharField(max_length=16, unique=True, default=uid, editable=False)
     split = models.ForeignKey(Split, on_delete=models.CASCADE, related_name="audits")
     against = models.ForeignKey(Split, null=True, blank=True, on_delete=models.CASCADE, related_name="+")
     state = models.CharField(max_length=8, choices=State.choices, default=State.WAITING)
+    part = models.CharField(max_length=8, choices=Part.choices, blank=True)
+    part_began = models.DateTimeField(null=True, blank=True)
+    done = models.PositiveIntegerField(default=0)
+    total = models.PositiveIntegerField(default=0)
     report = models.JSONField(default=dict)
     error = models.TextField(blank=True)
     seconds = models.FloatField(null=True, help_text="how long it took")
@@ -137,6 +156,18 @@ class SplitAudit(models.Model):
 
     def __str__(self) -> str:
         return self.uid
+
+    @property
+    def place(self) -> int:
+        """Which of the parts it is at, from 1; 0 before the first."""
+        return self.Part.values.index(self.part) + 1 if self.part else 0
+
+    def seconds_left(self, now: datetime) -> int | None:
+        """How long the part takes that it is at, going by its pace so far; None while nothing can be said."""
+        if self.part_began is None or not self.done or self.state != self.State.RUNNING:
+            return None
+        took = (now - self.part_began).total_seconds()
+        return round(took / self.done * max(0, self.total - self.done)) if took > FEWEST_SECONDS else None
 
 
 class Waiver(AppendOnly):

@@ -283,6 +283,7 @@ class Assignment(models.Model):
         ]
         indexes: ClassVar = [
             models.Index(fields=["annotator", "state"], name="assignment_mine"),
+            models.Index(fields=["annotator", "kind"], name="assignment_kind"),
             models.Index(fields=["state", "lease_until"], name="assignment_due"),
             models.Index(fields=["item", "annotator", "state"], name="assignment_seen"),
         ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,51 +51,92 @@ CHECKS = (
     Check("voices", "voice", "Sides that share a voice", relatives=True),
 )
 Groups = Mapping[Hashable, list[str]]
+Told = list[tuple[str, list[str]]]
+"""Groups of items with what they share, as a person reads it."""
+Progress = Callable[[str, int, int], object]
+"""Called with the part of the work, and how much of how much of it is done."""
 
 
-def split_audit(*, split: Split, against: Split | None = None, audio: bool = True) -> dict[str, Any]:
+class _Part:
+    """One part of the work; what of its rows is compared goes to ``progress``."""
+
+    def __init__(self, name: str, total: int, progress: Progress) -> None:
+        self._name, self._total, self._progress = name, total, progress
+        self._done = 0
+        self.advance(0)
+
+    def advance(self, rows: int) -> None:
+        self._done += rows
+        self._progress(self._name, self._done, self._total)
+
+
+def split_audit(
+    *,
+    split: Split,
+    against: Split | None = None,
+    audio: bool = True,
+    progress: Progress = lambda _part, _done, _total: None,
+) -> dict[str, Any]:
     """Everything an audit says of ``split``, alone and against another one.
 
     Recordings are compared by their stored prints (``services.prints_ensure`` makes them). Reads the split once; text and
-    audio are compared in blocks.
+    audio are compared in blocks, and ``progress`` hears of each: the parts are ``read``, ``texts``, ``sounds`` and ``people``.
     """
-    here = audit_content(split=split, audio=audio)
-    there = audit_content(split=against, audio=audio) if against is not None else None
+    reading = _Part("read", split.item_count + (against.item_count if against else 0), progress)
+    here = audit_content(split=split, audio=audio, advance=reading.advance)
+    there = audit_content(split=against, audio=audio, advance=reading.advance) if against is not None else None
+    alike = _alike(here, there, progress)
     edges: list[Edge] = []
-    checks = [_inside(check, here, edges) for check in CHECKS]
+    checks = [_inside(check, here, alike, edges) for check in CHECKS]
     if there is not None:
         crossing = [check for check in CHECKS if check.name != "speakers"]
-        checks += [_across(check, here, there, str(against), edges) for check in crossing]
+        checks += [_across(check, here, there, alike, edges, other=str(against)) for check in crossing]
+    progress("people", 0, 0)
     found = {
         "split": str(split),
         "against": str(against) if against is not None else None,
         "items": split.item_count,
         "checks": checks,
-        **_edges(edges),
+        **_edges(edges, here),
         **_people(split, against),
     }
     return {**found, "summary": _summary(found)}
 
 
-def _inside(check: Check, here: AuditContent, edges: list[Edge]) -> dict[str, Any]:
+Alike = dict[tuple[str, bool], list[Edge]]
+"""What is nearly the same, by kind, and whether it lies across two splits."""
+
+
+def _alike(here: AuditContent, there: AuditContent | None, progress: Progress) -> Alike:
+    """Hold every text and every recording against all others: what takes long."""
+    pairs = [(False, here), *([(True, there)] if there is not None else [])]
+    texts = _Part("texts", sum(max(len(here.texts), len(other.texts)) for _across, other in pairs), progress)
+    found: Alike = {("near", across): list(_near(here, other, texts)) for across, other in pairs}
+    sounds = _Part("sounds", 2 * len(here.prints) * len(pairs), progress)
+    found |= {("recording", across): list(_recordings(here, other, sounds)) for across, other in pairs}
+    return found
+
+
+def _near(here: AuditContent, other: AuditContent, part: _Part) -> Iterator[Edge]:
+    """Items with nearly the same words, within a split or across two; the very same ones are told elsewhere."""
+    for near in near_pairs(here.texts, None if other is here else other.texts, advance=part.advance):
+        if text_key(here.texts[near.here]) != text_key(other.texts[near.there]):
+            evidence = _differ(here, near.here, other, near.there)
+            yield Edge(here.order[near.here], other.order[near.there], "near", near.score, evidence)
+
+
+def _inside(check: Check, here: AuditContent, alike: Alike, edges: list[Edge]) -> dict[str, Any]:
     """One check within a split. Relatives count where a group is on more than one side."""
-    if check.kind == "near":
-        found = [
-            Edge(here.order[near.here], here.order[near.there], "near", near.score, _differ(here, near.here, here, near.there))
-            for near in near_pairs(here.texts)
-            if text_key(here.texts[near.here]) != text_key(here.texts[near.there])
-        ]  # fmt: skip
-        return _by_edges(check, check.name, check.message, found, edges)
-    if check.kind == "recording":
-        found = list(_recordings(here, None))
-        return _by_edges(check, check.name, check.message, found, edges)
+    if (check.kind, False) in alike:
+        return _by_edges(check, check.name, check.message, alike[check.kind, False], edges)
     groups: Groups = repeated(here.keys.get(check.kind, []))
     if check.relatives:
         groups = {key: items for key, items in groups.items() if len({here.sides[item] for item in items}) > 1}
     else:
         groups = _not_copies(check, here, groups)
-    edges += _star(check.kind, groups)
-    return _finding(check, check.name, check.message, groups)
+    told = [(here.spelled(check.kind, str(key), items[0]), items) for key, items in groups.items()]
+    edges += _star(check.kind, told)
+    return _finding(check, check.name, check.message, told)
 
 
 def _not_copies(check: Check, here: AuditContent, groups: Groups) -> Groups:
@@ -106,42 +147,46 @@ def _not_copies(check: Check, here: AuditContent, groups: Groups) -> Groups:
     return {key: items for key, items in groups.items() if len({words[item] for item in items}) > 1}
 
 
-def _across(check: Check, here: AuditContent, there: AuditContent, other: str, edges: list[Edge]) -> dict[str, Any]:
+def _no_copies_of(there: AuditContent, check: Check, here: AuditContent) -> list[tuple[str, str]]:
+    """The keys of ``here``; for skeletons without items whose very words are there, which are told under texts already."""
+    pairs = here.keys.get(check.kind, [])
+    if check.kind != "skeleton":
+        return pairs
+    words = {key for _item, key in there.keys.get("text", [])}
+    copies = {item for item, key in here.keys.get("text", []) if key in words}
+    return [(item, key) for item, key in pairs if item not in copies]
+
+
+def _across(
+    check: Check, here: AuditContent, there: AuditContent, alike: Alike, edges: list[Edge], *, other: str
+) -> dict[str, Any]:
     """One check of a split against another."""
     name, message = f"{check.name} in {other}", check.message
-    if check.kind == "near":
-        found = [
-            Edge(here.order[near.here], there.order[near.there], "near", near.score, _differ(here, near.here, there, near.there))
-            for near in near_pairs(here.texts, there.texts)
-            if text_key(here.texts[near.here]) != text_key(there.texts[near.there])
-        ]  # fmt: skip
-        return _by_edges(check, name, message, found, edges)
-    if check.kind == "recording":
-        return _by_edges(check, name, message, list(_recordings(here, there)), edges)
+    if (check.kind, True) in alike:
+        return _by_edges(check, name, message, alike[check.kind, True], edges)
     pairs = there.keys.get(check.kind, [])
-    groups = shared(here.keys.get(check.kind, []), pairs)
+    groups = shared(_no_copies_of(there, check, here), pairs)
     first: dict[str, str] = {}
     for item, key in pairs:
         first.setdefault(key, item)
-    for name_of_group, items in groups.items():
-        key = str(name_of_group)
-        edges += [Edge(item, first[key], check.kind, evidence=key[:SHORT]) for item in items]
-    return _finding(check, name, message, groups)
+    told = [(here.spelled(check.kind, str(key), items[0]), items) for key, items in groups.items()]
+    for group, (evidence, items) in zip(groups, told, strict=True):
+        edges += [Edge(item, first[str(group)], check.kind, evidence=evidence[:SHORT]) for item in items]
+    return _finding(check, name, message, told)
 
 
-def _star(kind: str, groups: Groups) -> Iterator[Edge]:
+def _star(kind: str, told: Told) -> Iterator[Edge]:
     """Edges from the first of each group to the others: enough to connect it."""
-    for key, items in groups.items():
-        yield from (Edge(items[0], item, kind, evidence=str(key)[:SHORT]) for item in items[1:])
+    for evidence, items in told:
+        yield from (Edge(items[0], item, kind, evidence=evidence[:SHORT]) for item in items[1:])
 
 
-def _recordings(here: AuditContent, there: AuditContent | None) -> Iterator[Edge]:
+def _recordings(here: AuditContent, other: AuditContent, part: _Part) -> Iterator[Edge]:
     """Items with recordings that sound alike but are different files."""
-    others = here if there is None else there
     seen: set[tuple[str, str]] = set()
-    for alike in alike_pairs(here.prints, None if there is None else there.prints):
+    for alike in alike_pairs(here.prints, None if other is here else other.prints, advance=part.advance):
         for a in sorted(here.clip_items.get(alike.here, ())):
-            for b in sorted(others.clip_items.get(alike.there, ())):
+            for b in sorted(other.clip_items.get(alike.there, ())):
                 pair = (min(a, b), max(a, b))
                 if a != b and pair not in seen:
                     seen.add(pair)
@@ -158,33 +203,31 @@ def _differ(here: AuditContent, a: int, there: AuditContent, b: int) -> str:
 
 def _by_edges(check: Check, name: str, message: str, found: list[Edge], edges: list[Edge]) -> dict[str, Any]:
     edges += found
-    groups: Groups = {
-        f"{edge.score:.2f} {edge.evidence}#{place}": [edge.here, edge.there] for place, edge in enumerate(found)
-    }
-    return _finding(check, name, message, groups)
+    told = [(f"{edge.score:.2f} {edge.evidence}", [edge.here, edge.there]) for edge in found]
+    return _finding(check, name, message, told)
 
 
-def _finding(check: Check, name: str, message: str, groups: Groups) -> dict[str, Any]:
+def _finding(check: Check, name: str, message: str, told: Told) -> dict[str, Any]:
     shown = [
-        {"key": str(key)[:SHORT], "count": len(items), "items": items[:ITEMS_SHOWN]}
-        for key, items in list(groups.items())[:GROUPS_SHOWN]
+        {"key": key[:SHORT], "count": len(items), "items": items[:ITEMS_SHOWN]} for key, items in told[:GROUPS_SHOWN]
     ]
     return {
         "name": name,
         "kind": check.kind,
         "message": message,
-        "passed": not groups,
+        "passed": not told,
         "blocks": check.blocks,
-        "found": len(groups),
-        "items": len({item for items in groups.values() for item in items}),
+        "found": len(told),
+        "items": len({item for _key, items in told for item in items}),
         "groups": shown,
     }
 
 
-def _edges(edges: Iterable[Edge]) -> dict[str, Any]:
+def _edges(edges: Iterable[Edge], here: AuditContent) -> dict[str, Any]:
+    """The worst edge of each item of this split, and chains of copies. A dialogue that is in both splits is no copy of itself."""
     found = list(edges)
-    worst = worst_edges(found)
-    grouped = clusters(found)
+    worst = {item: edge for item, edge in worst_edges(found).items() if item in here.places}
+    grouped = clusters([edge for edge in found if edge.here != edge.there])
     return {
         "clusters": [
             {

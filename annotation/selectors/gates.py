@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from annotation.domain.curation import Recipe
 from annotation.models import Release, Split, SplitAudit, Waiver
-from annotation.words_curation import MEASURE_LABELS
+from annotation.words_curation import MEASURE_LABELS, shut_words
 from eqstudio.estimates import Estimate
 from eqstudio.templatetags.studio import figure
 from generation.models import Corpus, Dialogue
@@ -80,7 +80,7 @@ def _audit(split: Split) -> tuple[bool, str]:
     shut_by = latest.report.get("summary", {}).get("shut_by", [])
     if not shut_by:
         return True, _("The latest audit found nothing that gives the key away or is there twice.")
-    return False, _("The latest audit found: %(found)s.") % {"found": ", ".join(shut_by)}
+    return False, _("The latest audit found: %(found)s.") % {"found": "; ".join(map(shut_words, shut_by))}
 
 
 def _licence(split: Split) -> tuple[bool, str]:

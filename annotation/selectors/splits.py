@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -96,11 +95,12 @@ def fitting_keys(keys: Sequence[int], recipe: Recipe, *, name: str = "") -> list
 
 def outcomes_of(sources: Sources) -> dict[int, str]:
     """By dialogue, what its rounds decided; empty while one has not, and when two say different things."""
-    found: dict[int, set[str]] = defaultdict(set)
+    found: dict[int, str] = {}
     rows = RoundItem.objects.filter(round__in=sources.rounds, kind=Kind.WORK).values_list("dialogue_id", "outcome")
-    for dialogue, outcome in rows:
-        found[dialogue].add(outcome)
-    return {dialogue: next(iter(outcomes)) if len(outcomes) == 1 else "" for dialogue, outcomes in found.items()}
+    for dialogue, outcome in rows.iterator():
+        if found.setdefault(dialogue, intern(outcome)) != outcome:
+            found[dialogue] = ""
+    return found
 
 
 def outcome_by(recipe: Recipe, said: Said, decided: str) -> str:
@@ -171,12 +171,18 @@ def _offered(content: Content, identity: str, said: Said, recipe: Recipe, item_r
         voice=intern(" + ".join(content.group("voice"))),
         grade=said.grade,
         topic=intern(row["topic_key"]),
-        agreement=said.agreement,
-        spread=said.spread,
+        agreement=_held(said.agreement),
+        spread=_held(said.spread),
         item_rest=item_rest,
-        difficulty=said.difficulty,
+        difficulty=_held(said.difficulty),
         groups=_groups(tuple((kind, content.group(kind)) for kind in recipe.indivisible)),
     )
+
+
+@lru_cache(maxsize=4_096)
+def _held(figure: float | None) -> float | None:
+    """The same object for the same figure: a few people give few different ones."""
+    return figure
 
 
 @lru_cache(maxsize=4_096)
@@ -201,11 +207,12 @@ def manifest_head(*, split: Split) -> dict[str, Any]:
 
 
 def split_rounds(*, split: Split) -> list[Round]:
-    """The rounds whose judgements count for a split: those its recipe names, or the one it was frozen from."""
+    """The rounds whose judgements count for a split: those its recipe names, in its order, or the one it was frozen from."""
     if split.round is not None:
         return [split.round]
     names = split.recipe.get("rounds", [])
-    return list(Round.objects.filter(name__in=names)) if names else []
+    found = {round_.name: round_ for round_ in Round.objects.filter(name__in=names)} if names else {}
+    return [found[name] for name in names if name in found]
 
 
 def pseudonym(*, split: Split, person: int | str) -> str:

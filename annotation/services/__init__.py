@@ -10,7 +10,9 @@ from annotation.services.assignments import (
 from annotation.services.audits import (
     audit_make,
     audit_request,
+    audit_stop,
     audits_due,
+    clips_measure,
     prints_ensure,
 )
 from annotation.services.claims import items_drifted, items_recount
@@ -59,8 +61,10 @@ __all__ = [
     "audio_problem_report",
     "audit_make",
     "audit_request",
+    "audit_stop",
     "audits_due",
     "clips_ahead",
+    "clips_measure",
     "draft_save",
     "example_add",
     "example_remove",

@@ -16,6 +16,7 @@ from annotation.domain.assignment import cursor_after, shown_order
 from annotation.models import Assignment, Kind, Participation, Round, RoundItem
 from annotation.selectors.candidates import person_start
 from annotation.selectors.lines import spoken_turns
+from annotation.selectors.quality import rules_of
 from annotation.selectors.queue import obstacle_of, place_in, places_of
 from annotation.services.claims import item_claim, place_give, place_take, slot_free, slot_lowest
 from annotation.services.items import item_set_aside
@@ -53,7 +54,7 @@ _LEASES = Prepared[tuple[int, str, int, dict[str, Any]]](
 )
 _MOVE_ON = PreparedUpdate(lambda place, cursor: (Participation.objects.filter(pk=place), {"cursor": cursor}))
 _COUNTED = PreparedUpdate(
-    lambda place, work, shown, today, now, since: (
+    lambda place, work, shown, today, now, since, step, gold, repeat: (
         Participation.objects.filter(pk=place),
         {
             "done": F("done") + work,
@@ -62,6 +63,8 @@ _COUNTED = PreparedUpdate(
             "sitting_done": Case(When(last_at__gt=since, then=F("sitting_done") + shown), default=shown),
             "day": today,
             "last_at": now,
+            "since_gold": (F("since_gold") + step) * gold,
+            "since_repeat": (F("since_repeat") + step) * repeat,
         },
     )
 )
@@ -311,13 +314,21 @@ def lease_late(*, assignment: Assignment, now: datetime) -> bool:
 def participation_counted(*, participation: Participation, now: datetime, kind: str = Kind.WORK) -> None:
     """Count one answer of a person: called once for each lease that is submitted, late ones included. One UPDATE.
 
-    ``done`` counts kind work alone; training counts nowhere but in the sitting's clock.
+    ``done`` counts kind work alone; training counts nowhere but in the sitting's clock. Where the round asks for known
+    answers or repetitions, work counts towards the next of them, and each begins its own count anew.
     """
-    today = timezone.localdate(now)
-    shown = 0 if kind == Kind.TRAINING else 1
-    pause = timedelta(minutes=participation.round.sitting_break_minutes)
+    rules = rules_of(participation.round)
+    work = kind == Kind.WORK
     _COUNTED.run(
-        place=participation.pk, work=int(kind == Kind.WORK), shown=shown, today=today, now=now, since=now - pause
+        place=participation.pk,
+        work=int(work),
+        shown=0 if kind == Kind.TRAINING else 1,
+        today=timezone.localdate(now),
+        now=now,
+        since=now - timedelta(minutes=participation.round.sitting_break_minutes),
+        step=int(work and bool(rules.gold_every or rules.repeat_every)),
+        gold=int(kind != Kind.GOLD),
+        repeat=int(kind != Kind.REPEAT),
     )
 
 

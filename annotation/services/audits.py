@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
+from typing import Any
 
 import numpy as np
 import soxr
@@ -15,18 +16,32 @@ from django.utils.translation import gettext as _
 
 from annotation.domain.leakage_audio import RATE, VERSION, Print, print_of
 from annotation.models import ClipPrint, Split, SplitAudit
-from annotation.selectors.audit import split_audit
+from annotation.selectors.audit import Progress, split_audit
 from eqstudio.blobs import blob_read
-from eqstudio.errors import InvalidInput, StudioError
+from eqstudio.errors import Conflict, InvalidInput, StudioError
 from eqstudio.events import event_record
 from eqstudio.models import User
 from generation.intake import audio_decode
 from generation.models import Clip
 
-LEASE = timedelta(minutes=30)
-State = SplitAudit.State
+LEASE = timedelta(minutes=10)
+"""Renewed as it goes; the longest that goes without is the part of people."""
+STEP = timedelta(minutes=3)
+"""Recordings are measured for so long, then the rest is for the next task, which may take ten minutes."""
+State, Part = SplitAudit.State, SplitAudit.Part
+UNDER_WAY = (State.WAITING, State.RUNNING)
+_TELL_EVERY_S = 0.5
+_BEGUN = {"state": State.RUNNING, "part": "", "part_began": None, "done": 0, "total": 0}
 _UNREADABLE_SHOWN = 100
 _BATCH = 50
+
+
+class _Stopped(Exception):  # noqa: N818 -- no error: somebody stopped it, or another worker has it
+    pass
+
+
+class _StepOver(Exception):  # noqa: N818 -- no error: the next task goes on here
+    pass
 
 
 @transaction.atomic
@@ -34,7 +49,7 @@ def audit_request(*, split: Split, against: Split | None = None, actor: User | N
     """Ask for an audit; one that waits or runs already is returned instead. Inserts the row, writes one Event."""
     if against is not None and against.pk == split.pk:
         raise InvalidInput(_("A split is held against another one, not against itself."), field="against")
-    waiting = SplitAudit.objects.filter(split=split, against=against, state__in=[State.WAITING, State.RUNNING]).first()
+    waiting = SplitAudit.objects.filter(split=split, against=against, state__in=UNDER_WAY).first()
     if waiting is not None:
         return waiting
     audit = SplitAudit.objects.create(split=split, against=against, created_by=actor)
@@ -47,51 +62,128 @@ def audits_due(*, now: datetime) -> QuerySet[SplitAudit]:
     return SplitAudit.objects.filter(Q(state=State.WAITING) | Q(state=State.RUNNING, lease_until__lte=now))
 
 
-def audit_make(*, audit_id: int, now: datetime) -> SplitAudit:
-    """Make a requested audit. Run twice, it is made once: the row is claimed by one conditional UPDATE.
-
-    Ends DONE with the report, or FAILED with what went wrong.
-    """
-    claimed = audits_due(now=now).filter(pk=audit_id).update(state=State.RUNNING, lease_until=now + LEASE)
-    audit = SplitAudit.objects.select_related("split", "against").get(pk=audit_id)
-    if not claimed:
-        return audit
-    started = time.monotonic()
-    mine = SplitAudit.objects.filter(pk=audit_id)
-    try:
-        unreadable: dict[str, str] = {}
-        for split in [audit.split, *([audit.against] if audit.against else [])]:
-            unreadable |= prints_ensure(split=split, renew=lambda: mine.update(lease_until=timezone.now() + LEASE))
-        report = split_audit(split=audit.split, against=audit.against)
-        report["unreadable"] = dict(list(unreadable.items())[:_UNREADABLE_SHOWN])
-    except StudioError as error:
-        mine.update(state=State.FAILED, error=error.message, lease_until=None)
-    else:
-        took = round(time.monotonic() - started, 2)
-        mine.update(state=State.DONE, report=report, error="", seconds=took, lease_until=None)
+@transaction.atomic
+def audit_stop(*, audit: SplitAudit, actor: User | None = None) -> SplitAudit:
+    """Stop an audit; recordings that were measured stay measured. One Event. Conflict when it has ended already."""
+    mine = SplitAudit.objects.filter(pk=audit.pk, state__in=UNDER_WAY)
+    if not mine.update(state=State.STOPPED, lease_until=None):
+        raise Conflict(_("This audit has ended already, so there is nothing to stop."))
+    event_record(actor=actor, verb="stopped audit", entity=audit.split, audit=audit.uid)
     audit.refresh_from_db()
     return audit
 
 
-def prints_ensure(*, split: Split, renew: Callable[[], object] | None = None) -> dict[str, str]:
+class _Claim:
+    """The row of an audit that is being made: how far it is, and whether it is still ours."""
+
+    def __init__(self, audit_id: int, lease: datetime, progress: Progress) -> None:
+        self._pk, self._lease, self._progress = audit_id, lease, progress
+        self._part = ""
+        self._told = time.monotonic()
+
+    def tell(self, part: str, done: int, total: int) -> None:
+        """Tell of it and renew the lease, at most twice a second. _Stopped when it is no longer ours."""
+        began = part != self._part
+        if not began and time.monotonic() - self._told < _TELL_EVERY_S:
+            return
+        self._progress(part, done, total)
+        now = timezone.now()
+        self._part, self._told = part, time.monotonic()
+        self.change(part=part, done=done, total=total, lease=now + LEASE, **({"part_began": now} if began else {}))
+
+    def change(self, *, lease: datetime | None, **changed: Any) -> None:
+        """Change the row if it is still ours; _Stopped if not."""
+        mine = SplitAudit.objects.filter(pk=self._pk, state=State.RUNNING, lease_until=self._lease)
+        if not mine.update(lease_until=lease, **changed):
+            raise _Stopped
+        if lease is not None:
+            self._lease = lease
+
+
+def audit_make(
+    *,
+    audit_id: int,
+    now: datetime,
+    until: datetime | None = None,
+    progress: Progress = lambda _part, _done, _total: None,
+) -> SplitAudit:
+    """Make a requested audit. Run twice, it is made once: the row is claimed by one conditional UPDATE.
+
+    Tells how far it is as it goes, in the row and to ``progress``. Ends DONE with the report, FAILED with what went wrong, STOPPED where somebody stopped
+    it, or WAITING when recordings were still being measured at ``until`` and the next task has to go on.
+    """
+    lease = now + LEASE
+    claimed = audits_due(now=now).filter(pk=audit_id).update(**_BEGUN, lease_until=lease)
+    audit = SplitAudit.objects.select_related("split", "against").get(pk=audit_id)
+    if not claimed:
+        return audit
+    claim = _Claim(audit_id, lease, progress)
+    started = time.monotonic()
+    try:
+        try:
+            ending = {"state": State.DONE, "error": "", "report": _report(audit, claim, until)}
+        except StudioError as error:
+            ending = {"state": State.FAILED, "error": error.message}
+        except _StepOver:
+            ending = {"state": State.WAITING}
+        took = (audit.seconds or 0) + time.monotonic() - started
+        claim.change(lease=None, seconds=round(took, 2), **ending)
+    except _Stopped:
+        pass
+    audit.refresh_from_db()
+    return audit
+
+
+def _report(audit: SplitAudit, claim: _Claim, until: datetime | None) -> dict[str, Any]:
+    splits = [audit.split, *([audit.against] if audit.against else [])]
+
+    def measured(done: int, total: int) -> None:
+        claim.tell(Part.PRINTS, done, total)
+        if until is not None and done and timezone.now() >= until:
+            raise _StepOver
+
+    unreadable: dict[str, str] = {}
+    for split in splits:
+        unreadable |= prints_ensure(split=split, progress=measured)
+    report = split_audit(split=audit.split, against=audit.against, progress=claim.tell)
+    return {**report, "unreadable": dict(list(unreadable.items())[:_UNREADABLE_SHOWN])}
+
+
+def prints_ensure(
+    *, split: Split, progress: Callable[[int, int], object] = lambda _done, _total: None
+) -> dict[str, str]:
     """Measure every recording of a split that was not measured yet; what cannot be read is returned with the reason, by
     ``dialogue/position/label``. Inserts ClipPrints in batches, so that a kill loses little.
     """
-    unreadable: dict[str, str] = {}
+    clips = Clip.objects.filter(variants__turn__dialogue__split_items__split=split)
+    return {_place(clip, split): why for clip, why in clips_measure(clips=clips, progress=progress).items()}
+
+
+def clips_measure(
+    *, clips: QuerySet[Clip], progress: Callable[[int, int], object] = lambda _done, _total: None
+) -> dict[Clip, str]:
+    """Measure those of ``clips`` that were not measured yet; what cannot be read is returned with the reason. Inserts ClipPrints
+    in batches; what was measured is kept when ``progress`` raises.
+    """
+    unreadable: dict[Clip, str] = {}
     batch: list[ClipPrint] = []
-    for clip in _unmeasured(split):
-        try:
-            found = clip_print(clip=clip)
-        except (StudioError, FileNotFoundError) as error:
-            unreadable[_place(clip, split)] = getattr(error, "message", "") or _("its file is gone from the storage")
-            continue
-        batch.append(ClipPrint(clip=clip, version=VERSION, shape=found.shape.tobytes(), marks=found.marks.tobytes()))
-        if len(batch) >= _BATCH:
-            _keep(batch)
-            batch = []
-            if renew is not None:
-                renew()
-    _keep(batch)
+    keys = _unmeasured(clips)
+    try:
+        for number, clip in enumerate(_clips(keys)):
+            progress(number, len(keys))
+            try:
+                found = clip_print(clip=clip)
+            except (StudioError, FileNotFoundError) as error:
+                unreadable[clip] = getattr(error, "message", "") or _("its file is gone from the storage")
+                continue
+            batch.append(
+                ClipPrint(clip=clip, version=VERSION, shape=found.shape.tobytes(), marks=found.marks.tobytes())
+            )
+            if len(batch) >= _BATCH:
+                _keep(batch)
+                batch = []
+    finally:
+        _keep(batch)
     return unreadable
 
 
@@ -103,9 +195,11 @@ def _keep(batch: list[ClipPrint]) -> None:
         ClipPrint.objects.bulk_create(batch, ignore_conflicts=True)
 
 
-def _unmeasured(split: Split) -> Iterator[Clip]:
-    clips = Clip.objects.filter(variants__turn__dialogue__split_items__split=split).exclude(prints__version=VERSION)
-    keys = list(clips.order_by("pk").values_list("pk", flat=True).distinct())
+def _unmeasured(clips: QuerySet[Clip]) -> list[int]:
+    return list(clips.exclude(prints__version=VERSION).order_by("pk").values_list("pk", flat=True).distinct())
+
+
+def _clips(keys: list[int]) -> Iterator[Clip]:
     for start in range(0, len(keys), _BATCH):
         yield from Clip.objects.filter(pk__in=keys[start : start + _BATCH]).defer("peaks").order_by("pk")
 

@@ -54,7 +54,7 @@ def export_push(
     endpoint = os.environ.get("HF_ENDPOINT", "").rstrip("/") or DEFAULT_ENDPOINT
     files = list(_files(folder))
     note = _Note(folder.with_name(f".{folder.name}.pushed"), f"{endpoint}/{repository}/{files[-1].sha256}")
-    with Hub(endpoint=endpoint, repository=repository, token=secret(token_env)) as hub:
+    with Hub(endpoint=endpoint, repository=repository, token=secret(token_env, holds="the token of this hub")) as hub:
         hub.make(private=private)
         for group in _groups([file for file in files if file.name not in note.sent]):
             note.commit = hub.send(group, f"{folder.name}: {len(group)} files")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from django.db import transaction
-from django.db.models import F, Min
+from django.db.models import Min
 
 from annotation.domain.quality import (
     SLOT_P,
@@ -20,14 +22,23 @@ from annotation.domain.quality import (
     straight_line,
     too_fast,
 )
-from annotation.models import Assignment, Flag, Judgement, Kind, Participation
+from annotation.models import Assignment, Flag, Grade, Judgement, Kind, Participation
 from annotation.selectors.quality import SHOWN_KINDS, checked, grades_by_judgement, last_words, rules_of
 from annotation.services.flags import GOLD_LOW, SAME_SLOT, SPEED, STRAIGHT_LINE, flag_raise
 from annotation.services.participation_moves import participation_move
 from annotation.services.specials import qualification_progress, training_progress
+from eqstudio.prepared import Prepared
 
 State = Participation.State
 WATCHED = (State.ACTIVE, State.QUALIFYING, State.TRAINING)
+_OF_ANSWER = ("pk", "uid", "assignment__uid", "item_id", "verdict", "assignment__shown")
+_GRADES_FROM = Prepared[tuple[int, str, int]](
+    lambda person, first: (
+        Grade.objects.filter(judgement__annotator_id=person, judgement_id__gte=first)
+        .order_by()
+        .values_list("judgement_id", "variant__uid", "value")
+    )
+)
 
 
 class Finding(NamedTuple):
@@ -62,14 +73,11 @@ class Given:
 
 @transaction.atomic(savepoint=False)
 def judgement_checked(*, judgement: Judgement, participation: Participation, now: datetime) -> None:
-    """Take a stored judgement into the person's counts; move them on in training and qualification; flag what looks
-    wrong; pause them where the round says so. A late answer is taken like any other; a second word on a lease does not
-    count towards the next gold again.
+    """Look at a stored judgement: move the person on in training and qualification; flag what looks wrong; pause them where
+    the round says so. A late answer is taken like any other.
     """
     rules = rules_of(participation.round)
     lease = judgement.assignment
-    if not judgement.revision or not lease.judgements.filter(revision__lt=judgement.revision).exists():
-        _count(participation, lease.kind, rules)
     if lease.kind == Kind.TRAINING:
         training_progress(participation=participation, rules=rules)
     elif lease.kind == Kind.QUALIFICATION:
@@ -80,19 +88,6 @@ def judgement_checked(*, judgement: Judgement, participation: Participation, now
     _raise(participation, findings, judgement)
     if findings and rules.auto_pause:
         _pause(participation, rules, judgement)
-
-
-def _count(participation: Participation, kind: str, rules: QualityRules) -> None:
-    row = Participation.objects.filter(pk=participation.pk)
-    if kind == Kind.WORK and (rules.gold_every or rules.repeat_every):
-        row.update(since_gold=F("since_gold") + 1, since_repeat=F("since_repeat") + 1)
-    elif kind == Kind.GOLD:
-        row.update(since_gold=0)
-    elif kind == Kind.REPEAT:
-        row.update(since_repeat=0)
-    else:
-        return
-    participation.refresh_from_db(fields=["since_gold", "since_repeat"])
 
 
 def _speed(judgement: Judgement, rules: QualityRules, now: datetime) -> list[Finding]:
@@ -115,18 +110,41 @@ def _latest_signs(judgement: Judgement, participation: Participation, rules: Qua
     least = max(rules.straight_line, rules.same_slot)
     if not least or judgement.assignment.kind not in SHOWN_KINDS:
         return []
-    return list(_signs(_given(participation, latest=least + 1), rules, only_last=True))
+    return list(_signs(_given_of_late(participation, least + 1), rules, only_last=True))
 
 
-def _given(participation: Participation, *, latest: int | None = None) -> list[Given]:
-    """The person's answers in the round in order, all or the latest few; gold and repetitions among the work."""
+def _given(participation: Participation) -> list[Given]:
+    """All of the person's answers in the round in order; gold and repetitions among the work."""
     words = last_words(round=participation.round, kinds=SHOWN_KINDS, annotator=participation.annotator)
-    rows = words.order_by("-pk").values_list("pk", "uid", "assignment__uid", "item_id", "verdict", "assignment__shown")
-    chosen = list(rows[:latest] if latest else rows)[::-1]
-    grades = grades_by_judgement([row[0] for row in chosen])
+    chosen = list(words.order_by("pk").values_list(*_OF_ANSWER))
+    return _answers(chosen, grades_by_judgement([row[0] for row in chosen]))
+
+
+def _given_of_late(participation: Participation, count: int) -> list[Given]:
+    """The latest ``count`` of them. Two prepared queries."""
+    chosen = _latest(count).rows(within=participation.round_id, person=participation.annotator_id)[::-1]
+    grades: dict[int, dict[str, int]] = defaultdict(dict)
+    if chosen:
+        for pk, uid, value in _GRADES_FROM.rows(person=participation.annotator_id, first=chosen[0][0]):
+            grades[pk][uid] = value
+    return _answers(chosen, grades)
+
+
+@lru_cache(maxsize=64)
+def _latest(count: int) -> Prepared[tuple[Any, ...]]:
+    """A person's latest answers in a round, newest first."""
+    words = last_words(kinds=SHOWN_KINDS)
+    return Prepared(
+        lambda within, person: (
+            words.filter(item__round_id=within, annotator_id=person).order_by("-pk").values_list(*_OF_ANSWER)[:count]
+        )
+    )
+
+
+def _answers(rows: Sequence[tuple[Any, ...]], grades: Mapping[int, dict[str, int]]) -> list[Given]:
     return [
         Given(pk, uid, lease, item, verdict, _slots(shown, grades.get(pk, {})))
-        for pk, uid, lease, item, verdict, shown in chosen
+        for pk, uid, lease, item, verdict, shown in rows
     ]
 
 

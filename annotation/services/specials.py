@@ -7,17 +7,32 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import Count, Q
 from django.utils.crypto import salted_hmac
 
 from annotation.domain.quality import QualityRules, gold_due, passed, repeat_due
 from annotation.models import Assignment, Kind, Participation, Round, RoundItem
 from annotation.selectors.quality import ANSWERED, checked, first_words, items_with_answers, last_words, rules_of
 from annotation.services.participation_moves import after_training, participation_move
+from eqstudio.prepared import Prepared
 
 State = Participation.State
 Lease = Assignment.State
 NOT_TRAINED, NOT_QUALIFIED = "training", "qualification"
+_GIVEN = Prepared[tuple[str, int]](
+    lambda within, person: (
+        Assignment.objects.filter(
+            Q(kind=Kind.REPEAT) | Q(state__in=ANSWERED),
+            kind__in=[Kind.GOLD, Kind.REPEAT],
+            item__round_id=within,
+            annotator_id=person,
+        )
+        .order_by()
+        .values_list("kind")
+        .annotate(n=Count("item_id", distinct=True))
+    )
+)
+"""How many known answers a person has given in a round, and how many items they have met again."""
 _NEVER_AGAIN = (Assignment.Skip.OTHERS.value, Assignment.Skip.UNJUDGEABLE.value)
 REPEATS_FROM = 200
 """A repetition is drawn from this many of a person's older items."""
@@ -41,7 +56,11 @@ def special_next(*, participation: Participation, now: datetime) -> tuple[RoundI
         qualification_progress(participation=participation, rules=rules)
     if participation.state != State.ACTIVE:
         return None
-    return _gold_next(participation, rules, now) or _repeat_next(participation, rules)
+    if not (rules.gold_first or rules.gold_every or rules.repeat_every):
+        return None
+    given = dict(_GIVEN.rows(within=participation.round_id, person=participation.annotator_id))
+    gold = _gold_next(participation, rules, given.get(Kind.GOLD.value, 0), now)
+    return gold or _repeat_next(participation, rules, given.get(Kind.REPEAT.value, 0))
 
 
 def secret_seed(participation: Participation) -> str:
@@ -130,12 +149,11 @@ def qualification_progress(*, participation: Participation, rules: QualityRules)
         _decide(participation, latest, rules.qualification_pass, to=State.ACTIVE, reason=NOT_QUALIFIED)
 
 
-def _gold_next(participation: Participation, rules: QualityRules, now: datetime) -> tuple[RoundItem, Kind] | None:
-    if not (rules.gold_first or rules.gold_every):
-        return None
-    answered = _leases(participation).filter(kind=Kind.GOLD, state__in=ANSWERED)
+def _gold_next(
+    participation: Participation, rules: QualityRules, given: int, now: datetime
+) -> tuple[RoundItem, Kind] | None:
     seed = secret_seed(participation)
-    if not gold_due(rules, since=participation.since_gold, given=answered.count(), seed=seed):
+    if not gold_due(rules, since=participation.since_gold, given=given, seed=seed):
         return None
     round_ = participation.round
     offered = [item for item in items_with_answers(round=round_, kind=Kind.GOLD) if _suits(item, participation)]
@@ -157,7 +175,11 @@ def _not_seen(
     """Items the person has neither judged, in whatever kind, nor given back, nor met in a twin. What they put off may
     come again after the length of a lease.
     """
-    rows = list(_leases(participation).values_list("item_id", "state", "skip", "ended_at", "item__twin_key"))
+    met = Q(item__in=[item.pk for item in items])
+    if round_.exclude_twins:
+        met |= Q(item__twin_key__in={item.twin_key for item in items if item.twin_key})
+    rows = _leases(participation).filter(met)
+    rows = list(rows.values_list("item_id", "state", "skip", "ended_at", "item__twin_key"))
     again = now - timedelta(minutes=round_.lease_minutes)
     seen = {
         item
@@ -169,13 +191,13 @@ def _not_seen(
     return [item for item in items if item.pk not in seen and item.twin_key not in twins]
 
 
-def _repeat_next(participation: Participation, rules: QualityRules) -> tuple[RoundItem, Kind] | None:
-    if not rules.repeat_every or participation.since_repeat < rules.repeat_every // 2:
+def _repeat_next(
+    participation: Participation, rules: QualityRules, given: int
+) -> tuple[RoundItem, Kind] | None:
+    seed = secret_seed(participation)
+    if not repeat_due(rules, since=participation.since_repeat, given=given, seed=seed):
         return None
     repeats = set(_leases(participation).filter(kind=Kind.REPEAT).values_list("item_id", flat=True))
-    seed = secret_seed(participation)
-    if not repeat_due(rules, since=participation.since_repeat, given=len(repeats), seed=seed):
-        return None
     work = _leases(participation).filter(kind=Kind.WORK, state__in=ANSWERED).order_by("-ended_at", "-pk")
     gap = rules.repeat_gap
     older = [pk for pk in work.values_list("item_id", flat=True)[gap : gap + REPEATS_FROM] if pk not in repeats]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -79,18 +80,21 @@ def split_freeze(
 
 @dataclass(frozen=True)
 class _Chosen:
-    """What goes in: the items in order with their sides, where their entries lie, and up to which facts they were read."""
+    """What goes in: the items in order with their sides, the keys of all entries on the shelf as they lie there (rising), and up
+    to which facts they were read.
+    """
 
     choice: Choice
     keys: array[int]
     shelf: Shelf
-    places: dict[int, int]
+    shelved: array[int]
     mark: Mark
     head: dict[str, Any]
 
     def entries(self) -> Iterator[tuple[int, dict[str, Any]]]:
         for item in self.choice.items:
-            yield item.key, {**self.shelf.get(self.places[item.key]), "side": self.choice.sides[item.key]}
+            place = bisect_left(self.shelved, item.key)
+            yield item.key, {**self.shelf.get(place), "side": self.choice.sides[item.key]}
 
 
 def _chosen(name: str, sources: Sources, recipe: Recipe, shelf: Shelf, progress: Progress) -> _Chosen:
@@ -98,6 +102,7 @@ def _chosen(name: str, sources: Sources, recipe: Recipe, shelf: Shelf, progress:
     mark = mark_now()
     keys = fitting_keys(all_keys(sources), recipe, name=name)
     offered: list[Offered] = []
+    shelved = array("q")
     ratings = SaidRatings()
     for number, one in enumerate(candidates(sources=sources, recipe=recipe, keys=keys)):
         if number % _TOLD_EVERY == 0:
@@ -106,10 +111,11 @@ def _chosen(name: str, sources: Sources, recipe: Recipe, shelf: Shelf, progress:
             continue
         offered.append(one.item)
         ratings.add(one.item.key, one.said)
+        shelved.append(one.item.key)
         shelf.put(one.entry())
     progress(len(keys), len(keys))
-    places = {item.key: place for place, item in enumerate(offered)}
     chosen = choice(offered, recipe)
+    del offered
     _check_choice(chosen, recipe)
     taken = array("q", (item.key for item in chosen.items))
     head = {
@@ -117,7 +123,7 @@ def _chosen(name: str, sources: Sources, recipe: Recipe, shelf: Shelf, progress:
         "agreement": ratings.agreement(recipe, taken).as_dict(),
         "shortfalls": [short.as_dict() for short in chosen.shortfalls],
     }
-    return _Chosen(chosen, taken, shelf, places, mark, head)
+    return _Chosen(chosen, taken, shelf, shelved, mark, head)
 
 
 def _write(name: str, sources: Sources, chosen: _Chosen, *, actor: User | None, now: datetime) -> Split:

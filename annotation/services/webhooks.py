@@ -176,7 +176,8 @@ def _post(delivery: WebhookDelivery, now: datetime) -> tuple[int | None, str, fl
     """Send it: the status that came, what went wrong ('' for nothing), and the seconds we were asked to wait."""
     body = payload(delivery)
     try:
-        headers = signature_headers(body=body, key=secret(delivery.webhook.secret_name), now=now)
+        key = secret(delivery.webhook.secret_name, holds="the secret that signs this webhook")
+        headers = signature_headers(body=body, key=key, now=now)
         answer = http_post_public(
             delivery.webhook.url,
             content=body,

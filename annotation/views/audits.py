@@ -9,13 +9,15 @@ from django.contrib import messages
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from annotation.forms_curation import AuditForm
 from annotation.models import Split, SplitAudit
 from annotation.selectors import audit_for, split_for
-from annotation.services import audit_request
+from annotation.services import audit_request, audit_stop
+from annotation.services.audits import UNDER_WAY
 from annotation.tasks import audit_run
 from annotation.words_curation import CHECK_LABELS, KIND_LABELS, MEASURE_LABELS
 from eqstudio.errors import InvalidInput
@@ -31,8 +33,10 @@ WORST_SHOWN = 200
 def audit_context(split: Split) -> dict[str, Any]:
     """The audits of a split, newest first, and whether one is still being made."""
     found = list(split.audits.select_related("against", "created_by").defer("report")[:SHOWN])
-    waiting = any(audit.state in (SplitAudit.State.WAITING, SplitAudit.State.RUNNING) for audit in found)
-    return {"split": split, "audits": found, "auditing": waiting}
+    waiting = any(audit.state in UNDER_WAY for audit in found)
+    now = timezone.now()
+    rows = [(audit, audit.seconds_left(now)) for audit in found]
+    return {"split": split, "audits": rows, "auditing": waiting, "parts": len(SplitAudit.Part.values)}
 
 
 @require_safe
@@ -55,6 +59,15 @@ def split_audit_new(request: HttpRequest, uid: str) -> HttpResponse:
         transaction.on_commit(partial(audit_run.delay, audit.pk), robust=True)
     messages.success(request, _("The audit is being made. Its report stands here as soon as it is whole."))
     return redirect("split", found.uid)
+
+
+@require_POST
+@curating
+def audit_end(request: HttpRequest, uid: str) -> HttpResponse:
+    """Stop an audit; it has no report then."""
+    audit = audit_stop(audit=audit_for(person(request), uid), actor=person(request))
+    messages.success(request, _("The audit is stopped. The recordings that it measured need not be measured again."))
+    return redirect("split", audit.split.uid)
 
 
 @require_safe
@@ -86,9 +99,8 @@ def _report(report: dict[str, Any]) -> dict[str, Any]:
             for name, label in (("grade", _("Ceiling of grades")), ("verdict", _("Ceiling of verdicts")))
         ],
         "clusters": report["clusters"],
-        "worst": [{**edge, "item": item, "label": KIND_LABELS[edge["kind"]]} for item, edge in worst],
+        "worst": _worst(worst),
         "marked": [(KIND_LABELS[kind], count) for kind, count in report["marked"].items()],
-        "titles": _titles([item for item, _edge in worst]),
     }
 
 
@@ -96,5 +108,15 @@ def _checks(report: dict[str, Any]) -> list[dict[str, Any]]:
     return [{**check, "label": CHECK_LABELS[check["kind"]]} for check in report["checks"]]
 
 
-def _titles(uids: list[str]) -> dict[str, str]:
-    return dict(Dialogue.objects.filter(uid__in=uids).values_list("uid", "title"))
+def _worst(found: list[tuple[str, dict[str, Any]]]) -> list[dict[str, Any]]:
+    titles = dict(Dialogue.objects.filter(uid__in=[item for item, _edge in found]).values_list("uid", "title"))
+    return [
+        {
+            **edge,
+            "item": item,
+            "other": edge["there"] if edge["here"] == item else edge["here"],
+            "title": titles.get(item, ""),
+            "label": KIND_LABELS[edge["kind"]],
+        }
+        for item, edge in found
+    ]

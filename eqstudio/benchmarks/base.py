@@ -274,6 +274,8 @@ class Benchmark(ABC):
     """Those of ``tasks`` that are asked where a study names none."""
     parts_by_extras: ClassVar[bool] = False
     """Whether ``part`` looks at the extras of an item."""
+    open_replies: ClassVar[bool] = False
+    """Whether it asks for replies in one's own words that are judged."""
     shortcut_pairs: ClassVar[tuple[str, str] | None] = None
     """The variant labels (right, wrong) of a pair whose key an acoustic rule could guess; None if there are no pairs."""
     stages: ClassVar[tuple[Stage, ...]] = ()

@@ -161,6 +161,7 @@ class EchoMind(Benchmark):
     asks: ClassVar = ("asr", "mcq", "reply")
     parts: ClassVar = QUESTION_TYPES
     parts_by_extras: ClassVar = True
+    open_replies: ClassVar = True
     stages: ClassVar = STAGES
     speakers: ClassVar = 1
 

@@ -8,7 +8,7 @@ from django import template
 from django.utils.translation import gettext, ngettext
 
 from eqstudio.estimates import Estimate
-from eqstudio.words import DETAILS, ENTITIES, REASONS, STATES, VERBS
+from eqstudio.words import DETAILS, ENTITIES, MOVES, REASONS, STATES, VERBS, VOTES
 
 register = template.Library()
 
@@ -63,7 +63,7 @@ def entity_words(entity: str) -> str:
     return str(ENTITIES.get(entity, entity))
 
 
-_MOVE = frozenset({"before", "after"})
+_MOVE = frozenset({"before", "after", "outcome"})
 """Details that may be states of a dialogue."""
 
 
@@ -81,11 +81,25 @@ def pairs(mapping: dict[str, Any]) -> list[tuple[str, Any]]:
 
 @register.filter
 def details(mapping: dict[str, Any]) -> list[tuple[str, Any]]:
-    """As ``pairs``, for what stands beside an event: names and states of a dialogue in words."""
-    return [
-        (str(DETAILS.get(name, name)), str(STATES[value]) if name in _MOVE and value in STATES else value)
-        for name, value in pairs(mapping)
-    ]
+    """As ``pairs``, for what stands beside an event: names, states of a dialogue, votes and reasons in words."""
+    return [(str(DETAILS.get(name, name)), _told(name, value, mapping[name])) for name, value in pairs(mapping)]
+
+
+def _told(name: str, plain: Any, stored: Any) -> Any:
+    if name in _MOVE and plain in STATES:
+        return str(STATES[plain])
+    if name == "votes" and isinstance(stored, list):
+        return ", ".join(str(VOTES.get(vote, vote)) for vote in stored)
+    return _moved(plain) if name == "reason" and isinstance(plain, str) else plain
+
+
+def _moved(reason: str) -> str:
+    """Why something moved; what a person wrote, or nobody foresaw, stays as it is."""
+    if reason in MOVES and "%" not in str(MOVES[reason]):
+        return str(MOVES[reason])
+    before, _space, name = reason.rpartition(" ")
+    pattern = str(MOVES.get(before, ""))
+    return pattern % {"name": name} if "%(name)s" in pattern else reason
 
 
 def _plain(value: Any) -> Any:

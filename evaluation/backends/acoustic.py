@@ -7,11 +7,13 @@ from typing import ClassVar
 
 from eqstudio.benchmarks.base import Trial
 from evaluation.backends.base import Answer, Backend, ClipAudio, Clips
-from evaluation.backends.blind import answer_of
+from evaluation.backends.blind import BATCH, answer_of
 
 
 class AcousticBackend(Backend):
     """Picks the option whose clip has the lowest cue; the first of equals."""
+
+    batch_size: ClassVar = BATCH
 
     @abstractmethod
     def cue(self, clip: ClipAudio) -> float | None:

@@ -9,6 +9,9 @@ from typing import ClassVar
 from eqstudio.benchmarks.base import Trial
 from evaluation.backends.base import Answer, Backend, Clips, variants_in
 
+BATCH = 64
+"""Answering takes no time, so what a question costs is its share of storing a batch."""
+
 
 def possible_answers(trial: Trial) -> list[str | int]:
     """Every answer a question admits; empty for free text."""
@@ -25,6 +28,7 @@ class RandomBackend(Backend):
     """A fair guess on every question, seeded by the study and the question as shown."""
 
     alias: ClassVar = "random"
+    batch_size: ClassVar = BATCH
 
     def answer(self, trial: Trial, clips: Clips) -> Answer:  # noqa: ARG002 -- it does not listen
         possible = possible_answers(trial)
@@ -38,6 +42,7 @@ class FirstBackend(Backend):
     """Always the first slot, or the lowest grade."""
 
     alias: ClassVar = "first"
+    batch_size: ClassVar = BATCH
 
     def answer(self, trial: Trial, clips: Clips) -> Answer:  # noqa: ARG002 -- it does not listen
         possible = possible_answers(trial)

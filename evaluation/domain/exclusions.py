@@ -37,6 +37,8 @@ class Given:
     gold: float | None = None
     graded: bool = False
     offered: int = 0
+    among: tuple[str, ...] = ()
+    """What stood behind the options, in an order that is the same for everybody."""
     seconds: float | None = None
     sound: float = 0.0
 

@@ -170,15 +170,15 @@ _APART = (np.arange(HIGH)[:, None] - np.arange(HIGH)[None, :]) ** 2
 class Judged:
     """One reply on one scale: what the judge gave, and what people did."""
 
-    item: str
+    cluster: str
     judge: int
     people: tuple[int, ...]
 
 
 def judge_agreement(judged: Sequence[Judged], *, rng: np.random.Generator) -> dict[str, Estimate]:
     """How far a judge agrees with people: quadratic kappa with each person (pairs pooled), Pearson's and Spearman's
-    correlation with the mean person, and the judge's mean minus the people's. ``n`` counts replies. Intervals: items are drawn
-    with replacement, and with them all their replies and people.
+    correlation with the mean person, and the judge's mean minus the people's. ``n`` counts replies. Intervals: clusters of
+    items are drawn with replacement, and with them all their replies and people.
     """
     rows = [one for one in judged if one.people]
     names = ("qwk", "pearson", "spearman", "bias")
@@ -187,7 +187,7 @@ def judge_agreement(judged: Sequence[Judged], *, rng: np.random.Generator) -> di
     judge = np.asarray([one.judge for one in rows], dtype=float)
     people = np.asarray([np.mean(one.people) for one in rows])
     tables = np.stack([_table(one) for one in rows])
-    items, index = np.unique([one.item for one in rows], return_inverse=True)
+    items, index = np.unique([one.cluster for one in rows], return_inverse=True)
     members = [np.nonzero(index == place)[0] for place in range(len(items))]
     draws = [np.arange(len(rows))]
     if len(items) >= ONE_ITEM:
@@ -234,13 +234,3 @@ def _estimate(found: Floats, n: int) -> Estimate:
         return Estimate.undefined(SAME, n=n)
     lo, hi = interval(found[1:])
     return Estimate(value, lo, hi, n)
-
-
-def rouge_l(reference: Sequence[str], reply: Sequence[str]) -> float:
-    """F of the longest common subsequence of two token lists (Lin 2004), 0 to 1."""
-    from rapidfuzz.distance import LCSseq  # noqa: PLC0415 -- slow import
-
-    if not reference or not reply:
-        return 0.0
-    common = LCSseq.similarity(reference, reply)
-    return 2 * common / (len(reference) + len(reply))

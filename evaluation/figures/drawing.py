@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from eqstudio.charts import COLOURS, INK, NARROW_WIDTH, SOFT, WIDTH
+from eqstudio.charts import COLOURS, INK, NARROW_WIDTH, SOFT, WIDTH, legend_of, ticks_of
 from eqstudio.charts import _svg as svg_of
 
 SQUARE, NARROW_SQUARE = 340, 200
@@ -37,7 +37,7 @@ def item_map_svg(rows: Rows, *, people: str, model: str, narrow: bool) -> str:
     line = alt.Data(values=[{"at": 0.0}, {"at": 1.0}])
     equal = alt.Chart(line).mark_line(strokeDash=[4, 4], color=SOFT).encode(x="at:Q", y="at:Q")
     side = NARROW_SQUARE if narrow else SQUARE
-    return svg_of(alt.layer(equal, dots).properties(width=side, height=side))
+    return svg_of(alt.layer(equal, dots).properties(width=side, height=side), narrow=narrow)
 
 
 def slots_svg(rows: Rows, *, first: str, second: str, axis: str, narrow: bool) -> str:
@@ -52,26 +52,27 @@ def slots_svg(rows: Rows, *, first: str, second: str, axis: str, narrow: bool) -
     ]
     names = [row["name"] for row in rows]
     y = alt.Y("name:N", sort=names, title=None, axis=alt.Axis(labelLimit=110 if narrow else 260))
+    x = alt.Axis(title=axis, **ticks_of(narrow))
     data = alt.Data(values=ends)
     scale = alt.Scale(domain=[0, 1], nice=False)
     colour = alt.Color(
         "where:N",
         sort=[first, second],
         scale=alt.Scale(domain=[first, second], range=[COLOURS["people"], COLOURS["model"]]),
-        legend=alt.Legend(title=None, orient="top", direction="vertical", labelLimit=280),
+        legend=alt.Legend(title=None, **{"direction": "vertical"} | legend_of(narrow, 2)),
     )
     span = (
         alt.Chart(data)
         .mark_line(color=SOFT, strokeWidth=2)
-        .encode(x=alt.X("value:Q", scale=scale), y=y, detail="name:N")
+        .encode(x=alt.X("value:Q", axis=x, scale=scale), y=y, detail="name:N")
     )
     dots = (
         alt.Chart(data)
         .mark_point(size=80, filled=True, opacity=1)
-        .encode(x=alt.X("value:Q", title=axis, scale=scale), y=y, color=colour, shape=alt.Shape("where:N", legend=None))
+        .encode(x=alt.X("value:Q", axis=x, scale=scale), y=y, color=colour, shape=alt.Shape("where:N", legend=None))
     )
     width = NARROW_WIDTH if narrow else WIDTH
-    return svg_of(alt.layer(span, dots).properties(width=width, height=24 * max(1, len(names))))
+    return svg_of(alt.layer(span, dots).properties(width=width, height=24 * max(1, len(names))), narrow=narrow)
 
 
 def confusion_svg(rows: Rows, *, given: str, intended: str, narrow: bool) -> str:
@@ -87,7 +88,7 @@ def confusion_svg(rows: Rows, *, given: str, intended: str, narrow: bool) -> str
     words = alt.Chart(data).mark_text().encode(x=x, y=y, text="n:Q", color=ink)
     steps = len({row["intended"] for row in rows})
     side = (NARROW_CELL if narrow else CELL) * max(1, steps)
-    return svg_of(alt.layer(cells, words).properties(width=side, height=side))
+    return svg_of(alt.layer(cells, words).properties(width=side, height=side), narrow=narrow)
 
 
 def around(values: Sequence[float]) -> list[float]:
@@ -112,7 +113,7 @@ def cost_svg(rows: Rows, *, cost: str, axis: str, narrow: bool) -> str:
     known = [dict(row) for row in rows if row["effort"] is not None and row["value"] is not None]
     colours = alt.Scale(domain=list(COLOURS), range=list(COLOURS.values()))
     base = alt.Chart(alt.Data(values=known))
-    x = alt.X("effort:Q", title=cost, scale=alt.Scale(zero=True, nice=True))
+    x = alt.X("effort:Q", axis=alt.Axis(title=cost, **ticks_of(narrow)), scale=alt.Scale(zero=True, nice=True))
     y = alt.Y("value:Q", title=axis, scale=alt.Scale(domain=around([row["value"] for row in known]), nice=False))
     dots = base.mark_point(size=80, filled=True, opacity=1).encode(
         x=x, y=y, color=alt.Color("kind:N", scale=colours, legend=None)
@@ -130,4 +131,4 @@ def cost_svg(rows: Rows, *, cost: str, axis: str, narrow: bool) -> str:
     ]
     side = NARROW_SQUARE if narrow else SQUARE
     width = side if narrow else 520
-    return svg_of(alt.layer(dots, *words).properties(width=width, height=side))
+    return svg_of(alt.layer(dots, *words).properties(width=width, height=side), narrow=narrow)

@@ -2,7 +2,7 @@
 
 from evaluation.models.answers import Response, ScoreRecord, TrialRecord
 from evaluation.models.arena import Arena, Contender, Panel, PanelSystem, Question, RatingSheet, RationaleRating
-from evaluation.models.imports import AnswerImport, AnswerImportWithdrawal, ImportedAnswer
+from evaluation.models.imports import AnswerImport, AnswerImportWithdrawal, AnswerIntake, ImportedAnswer
 from evaluation.models.judging import JudgeWork, ReplyGrade, ReplyJudge, ReplyJudgement
 from evaluation.models.parts import Part
 from evaluation.models.people import (
@@ -22,6 +22,7 @@ from evaluation.models.tags import ErrorTag
 __all__ = [
     "AnswerImport",
     "AnswerImportWithdrawal",
+    "AnswerIntake",
     "Arena",
     "CompletionCode",
     "Consent",

@@ -60,6 +60,11 @@ class Respondent(models.Model):
         return self.name
 
 
+RUNS = 100
+"""Runs of a respondent are numbered below this. When an import was taken out, the next one of the same run goes into the sitting
+that is numbered this much higher; in figures and on pages both are the same run."""
+
+
 class Sitting(models.Model):
     """One pass of one respondent through the exam. ``run`` counts repeats; ``order_seed`` fixes item and option order.
 
@@ -99,3 +104,8 @@ class Sitting(models.Model):
 
     def __str__(self) -> str:
         return self.uid
+
+    @property
+    def run_told(self) -> int:
+        """The run as people count them, from 1."""
+        return self.run % RUNS + 1

@@ -134,6 +134,7 @@ def _given(answer: Response, sounds: Mapping[str, float], share: float) -> Given
         gold=score.gold if score else None,
         graded=trial.kind is TrialKind.GRADE,
         offered=len(trial.options),
+        among=tuple(sorted(one.variant or one.text or one.letter for one in trial.options)),
         seconds=None if answer.failure else (answer.created - answer.trial.created).total_seconds(),
         sound=share * sum(sounds.get(uid, 0.0) for uid in clips),
     )

@@ -12,7 +12,7 @@ from django.db.models.functions import Substr
 from eqstudio.benchmarks.base import Score
 from evaluation.domain.metrics import Mark
 from evaluation.models import ImportedAnswer, Part, ScoreRecord, Sitting, Study
-from evaluation.models.imports import RUNS
+from evaluation.models.respondents import RUNS
 from evaluation.selectors.exclusions import excluded_of
 from evaluation.selectors.progress import in_the_middle
 

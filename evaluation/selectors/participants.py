@@ -76,6 +76,11 @@ def walked(*, participant: Participant, sitting: Sitting) -> Walked:
     )
 
 
+def answered_anything(participant: Participant) -> bool:
+    """Whether anything can be withdrawn: an answer, also one that was given while practising."""
+    return Response.objects.filter(trial__sitting__respondent=participant.respondent_id).exists()
+
+
 def stage_of(*, participant: Participant, sitting: Sitting, protocol: Protocol | None = None) -> Stage:
     """The page that is this person's turn."""
     return stage_next(protocol or protocol_of(participant.study), walked(participant=participant, sitting=sitting))

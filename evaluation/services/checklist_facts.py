@@ -14,6 +14,7 @@ from annotation.models import Judgement
 from eqstudio.benchmarks import Benchmark
 from evaluation.models import Part, Respondent, Response, Sitting, Study, TrialRecord
 from evaluation.selectors import counted, item_facts
+from evaluation.words import TESTS
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ def facts_of(study: Study, benchmark: Benchmark, comparison: Mapping[str, Any]) 
 def _tests(pairs: list[Mapping[str, Any]]) -> str:
     if not pairs:
         return ""
-    names = ", ".join(sorted({pair["test"] for pair in pairs}))
+    names = ", ".join(sorted({str(TESTS[pair["test"]]) for pair in pairs}))
     return _("%(tests)s; corrected by Holm within a family") % {"tests": names}
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +24,15 @@ from evaluation.models import (
     Sitting,
     Study,
 )
-from evaluation.models.imports import RUNS
+from evaluation.models.respondents import RUNS
 from evaluation.services.imports_walk import Bringing, item_import
 from evaluation.services.sittings import sitting_finish, sitting_open
 from generation.models import Dialogue
 
 _BLOCK = 1024 * 1024
+MOST_LOOKED_AT = 3_000
+"""Looking first does everything and takes it back; so many answers show what a file is like."""
+Progress = Callable[[int, int], None]
 
 
 def responses_import(
@@ -38,8 +42,9 @@ def responses_import(
     format: str,  # noqa: A002 -- the word of the command
     name: str,
     file_name: str = "",
-    most: int | None = None,
     actor: User | None = None,
+    progress: Progress | None = None,
+    begun: datetime | None = None,
 ) -> dict[str, Any]:
     """Bring the answers of a file into ``study`` under the respondent ``name``; a second time adds nothing.
 
@@ -47,44 +52,29 @@ def responses_import(
     items that are in the split but not asked here count as ``outside``. Inserts TrialRecords, Responses, ScoreRecords and one
     AnswerImport with its ImportedAnswers, and one Event. Where the file holds a verdict, it is the score that counts (rule
     ``imported``); what our parser reads from the same raw answer is kept beside it under its own version. ``file_name`` is
-    what the file is called when ``path`` is a copy; a file of more than ``most`` answers is InvalidInput.
+    what the file is called when ``path`` is a copy. ``progress`` is called between items, outside any transaction, with how many
+    answers were looked at and how many there are; what it raises ends the import there, and what has come in counts. An import
+    of this file that was interrupted after ``begun`` is gone on with.
     """
-    source = answer_importers.get(format)()
-    file = Path(path)
-    answers = list(source.read(file))
-    if not answers:
-        raise InvalidInput(_("%(name)s holds no answers.") % {"name": file_name or file.name}, field="path")
-    if most is not None and len(answers) > most:
-        told = {"n": len(answers), "most": most}
-        raise InvalidInput(
-            _("The file holds %(n)d answers. The page takes at most %(most)d; use the command responses_import.")
-            % told,
-            field="path",
-        )
-    respondent = _respondent(study, name)
-    bringing = Bringing(respondent, format, (file_name or file.name)[:255], _sha256(file), actor)
-    taken_out, cancelled = _taken_out(respondent)
-    by_id, asked = _dialogues(study)
+    walk = _Walk(study, path, format, name, file_name, actor)
+    walk.bringing.go_on(begun)
     sittings: dict[int, Sitting] = {}
-    for run, group in _by_item_and_run(answers):
-        dialogue = _named(by_id, group[0])
-        if dialogue is None:
-            bringing.refuse(group, _("The split has no item %(item)r.") % {"item": group[0].item}, soft=True)
-            continue
-        if dialogue.pk not in asked:
-            bringing.outside += len(group)
-            continue
-        number = run
-        while number in cancelled or (number, dialogue.pk) in taken_out:
-            number += RUNS
-        if number not in sittings:
-            sittings[number] = sitting_open(study=study, respondent=respondent, run=number)
-        with transaction.atomic():
-            item_import(bringing, sittings[number], dialogue, group)
-    for sitting in sittings.values():
-        sitting_finish(sitting=sitting)
-    event_record(actor=actor, verb="responses_import", entity=study, respondent=name, created=bringing.created)
-    return bringing.report(runs=len({number % RUNS for number in sittings}))
+    try:
+        for run, group in walk.groups(progress):
+            dialogue = walk.dialogue_of(group)
+            if dialogue is None:
+                continue
+            number = walk.number_of(run, dialogue)
+            if number not in sittings:
+                sittings[number] = sitting_open(study=study, respondent=walk.bringing.respondent, run=number)
+            with transaction.atomic():
+                item_import(walk.bringing, sittings[number], dialogue, group)
+    finally:
+        for sitting in sittings.values():
+            sitting_finish(sitting=sitting)
+    created = walk.bringing.created
+    event_record(actor=actor, verb="responses_import", entity=study, respondent=name, created=created)
+    return walk.bringing.report(runs=len({number % RUNS for number in sittings}))
 
 
 def responses_preview(
@@ -94,13 +84,80 @@ def responses_preview(
     format: str,  # noqa: A002 -- as above
     name: str,
     file_name: str = "",
-    most: int | None = None,
+    progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """What ``responses_import`` would do with this file; everything it writes is rolled back."""
-    with transaction.atomic():
-        told = responses_import(study=study, path=path, format=format, name=name, file_name=file_name, most=most)
-        transaction.set_rollback(True)
-    return told
+    """What ``responses_import`` would do with the first thousands of answers of this file (``looked_at`` says how many, where
+    there are more). What is written for an item is rolled back before the next one, so that nobody waits long to write.
+    """
+    walk = _Walk(study, path, format, name, file_name, None, keep=False)
+    numbers = set()
+    for run, group in walk.groups(progress):
+        dialogue = walk.dialogue_of(group)
+        if dialogue is None:
+            continue
+        number = walk.number_of(run, dialogue)
+        numbers.add(number % RUNS)
+        with transaction.atomic():
+            walk.bringing.respondent = _respondent(study, name)
+            sitting = sitting_open(study=study, respondent=walk.bringing.respondent, run=number)
+            item_import(walk.bringing, sitting, dialogue, group)
+            walk.bringing.source = None
+            transaction.set_rollback(True)
+    return walk.bringing.report(runs=len(numbers), looked_at=walk.looked_at)
+
+
+class _Walk:
+    """The answers of a file by item and run, and where each belongs."""
+
+    def __init__(  # noqa: PLR0917 -- the arguments of the two services
+        self,
+        study: Study,
+        path: Path | str,
+        format: str,  # noqa: A002 -- as above
+        name: str,
+        file_name: str,
+        actor: User | None,
+        *,
+        keep: bool = True,
+    ) -> None:
+        source, file = answer_importers.get(format)(), Path(path)
+        answers = list(source.read(file))
+        if not answers:
+            raise InvalidInput(_("%(name)s holds no answers.") % {"name": file_name or file.name}, field="path")
+        self.looked_at = None if keep or len(answers) <= MOST_LOOKED_AT else MOST_LOOKED_AT
+        self.answers = answers[: self.looked_at]
+        respondent = _respondent(study, name, keep=keep)
+        self.bringing = Bringing(respondent, format, (file_name or file.name)[:255], _sha256(file), actor)
+        self.taken_out, self.cancelled = _taken_out(respondent) if respondent.pk else (set(), set())
+        self.by_id, self.asked = _dialogues(study)
+
+    def groups(self, progress: Progress | None) -> Iterator[tuple[int, list[GivenAnswer]]]:
+        done = 0
+        for run, group in _by_item_and_run(self.answers):
+            if progress is not None:
+                progress(done, len(self.answers))
+            yield run, group
+            done += len(group)
+        if progress is not None:
+            progress(done, len(self.answers))
+
+    def dialogue_of(self, group: list[GivenAnswer]) -> Dialogue | None:
+        """The item that these answers are about; None (and counted) where the study does not ask it."""
+        dialogue = _named(self.by_id, group[0])
+        if dialogue is None:
+            reason = _("The split has no item %(item)r.") % {"item": group[0].item}
+            self.bringing.refuse(group, reason, soft=True)
+        elif dialogue.pk not in self.asked:
+            self.bringing.outside += len(group)
+            return None
+        return dialogue
+
+    def number_of(self, run: int, dialogue: Dialogue) -> int:
+        """The sitting of a run: one further on for each time that the item, or the whole, was taken out."""
+        number = run
+        while number in self.cancelled or (number, dialogue.pk) in self.taken_out:
+            number += RUNS
+        return number
 
 
 @transaction.atomic
@@ -122,20 +179,26 @@ def answers_withdraw(*, source: AnswerImport, reason: str, actor: User) -> Answe
     return made
 
 
-def _respondent(study: Study, name: str) -> Respondent:
-    name = name.strip()
-    if not name or len(name) > Respondent._meta.get_field("name").max_length:  # type: ignore[operator]  # noqa: SLF001 -- Django's documented way
+def respondent_check(study: Study, name: str) -> Respondent | None:
+    """The respondent of a file that has this name already; InvalidInput or Conflict where answers cannot go under it."""
+    if not name.strip() or len(name.strip()) > Respondent._meta.get_field("name").max_length:  # type: ignore[operator]  # noqa: SLF001 -- Django's documented way
         raise InvalidInput(_("A respondent needs a name of at most 120 characters."), field="respondent")
-    found, _created = Respondent.objects.get_or_create(
-        study=study, name=name, defaults={"kind": Respondent.Kind.IMPORTED}
-    )
-    if found.kind != Respondent.Kind.IMPORTED:
+    found = Respondent.objects.filter(study=study, name=name.strip()).first()
+    if found is not None and found.kind != Respondent.Kind.IMPORTED:
         raise Conflict(
             _("%(name)s already sits this study as a %(kind)s; choose another name.")
-            % {"name": name, "kind": found.get_kind_display()},
+            % {"name": found.name, "kind": found.get_kind_display()},
             field="respondent",
         )
     return found
+
+
+def _respondent(study: Study, name: str, *, keep: bool = True) -> Respondent:
+    found = respondent_check(study, name)
+    kind = Respondent.Kind.IMPORTED
+    if found is None and not keep:
+        return Respondent(study=study, name=name.strip(), kind=kind)
+    return found or Respondent.objects.get_or_create(study=study, name=name.strip(), defaults={"kind": kind})[0]
 
 
 def _dialogues(study: Study) -> tuple[dict[str, Dialogue | None], set[int]]:

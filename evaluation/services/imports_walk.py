@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -39,6 +40,17 @@ class Bringing:
     outside: int = 0
     differs: int = 0
     refused: list[dict[str, Any]] = field(default_factory=list)
+    before: int = 0
+    """Of ``created``, what came in before the import was interrupted."""
+
+    def go_on(self, begun: datetime | None) -> None:
+        """Take up what this file brought since ``begun``, so that an interrupted import is told as one."""
+        if begun is None or not self.respondent.pk:
+            return
+        found = AnswerImport.objects.filter(respondent=self.respondent, sha256=self.sha256, created__gte=begun)
+        self.source = found.filter(withdrawal=None).first()
+        if self.source is not None:
+            self.created = self.before = self.source.answers.count()
 
     def refuse(self, answers: Iterable[GivenAnswer], reason: str, *, soft: bool = False) -> None:
         """Refuse answers; ``soft``: for this reason only where they have none of their own."""
@@ -60,15 +72,16 @@ class Bringing:
         ImportedAnswer.objects.create(source=self.source, response=response)
         self.created += 1
 
-    def report(self, *, runs: int) -> dict[str, Any]:
+    def report(self, *, runs: int, looked_at: int | None = None) -> dict[str, Any]:
         return {
             "respondent": self.respondent.name,
             "runs": runs,
             "created": self.created,
-            "skipped": self.skipped,
+            "skipped": self.skipped - self.before,
             "outside": self.outside,
             "reading_differs": self.differs,
             "refused": self.refused,
+            "looked_at": looked_at,
         }
 
 

@@ -14,6 +14,7 @@ from eqstudio.events import event_record
 from eqstudio.ids import uid
 from evaluation.domain.demographics import answers_read
 from evaluation.domain.exclusions import finding
+from evaluation.domain.flow import Stage, stages_of
 from evaluation.models import (
     CompletionCode,
     Consent,
@@ -110,6 +111,17 @@ def consent_record(*, participant: Participant, agreed: bool, language: str) -> 
     if not agreed:
         outcome_set(participant=participant, outcome=Outcome.WITHDRAWN, reason=NO_CONSENT)
     return made
+
+
+def consent_check(*, sitting: Sitting) -> None:
+    """Conflict where the study asks people for consent and this one has not given it, or said no last. One query, two where
+    consent is asked.
+    """
+    if Stage.CONSENT not in stages_of(protocol_of(sitting.respondent.study)):
+        return
+    said = Consent.objects.filter(participant__respondent=sitting.respondent_id).order_by("pk").last()
+    if said is None or not said.agreed:
+        raise Conflict(_("Nothing is asked, and no answer taken, before you have agreed to take part."))
 
 
 def step_pass(*, participant: Participant, step: str) -> Participant:

@@ -17,13 +17,14 @@ from django.conf import settings
 from eqstudio.benchmarks import benchmark_get
 from eqstudio.benchmarks.base import Benchmark, Trial
 from evaluation.models import Response, Study
-from evaluation.models.imports import RUNS
+from evaluation.models.respondents import RUNS
 from evaluation.selectors import counting, in_the_middle, item_facts, weights_of
 from evaluation.services.asked import is_control
 from evaluation.services.comparisons import comparison_build
+from evaluation.services.release_replies import JUDGEMENTS, REPLIES, replies_tables
 from evaluation.services.scoring import score_that_counts
 
-SCRIPTS = ("recompute.py", "formulas.py")
+SCRIPTS = ("recompute.py", "formulas.py", "judged.py")
 COLUMNS = {
     "respondent": "pseudonym of a person, or name of a system",
     "kind": "person, model, rule or imported",
@@ -52,7 +53,8 @@ COLUMNS = {
 
 
 def release_build(*, study: Study) -> bytes:
-    """A zip: answers.csv, codebook.md, comparison.json, recompute.py with its formulas.py, README.md. Reads only.
+    """A zip: answers.csv, codebook.md, comparison.json, recompute.py with its formulas, README.md; replies.csv and judgements.csv
+    where open replies were given. Reads only.
 
     No name, account or address of a person is in it; a person is a pseudonym of this study.
     """
@@ -65,7 +67,14 @@ def release_build(*, study: Study) -> bytes:
             writer = csv.DictWriter(text, list(COLUMNS))
             writer.writeheader()
             writer.writerows(_answers(study, benchmark))
-        _write(archive, "codebook.md", _codebook(study))
+        tables = replies_tables(study)
+        for name, table in tables.items():
+            _write(archive, name, table)
+        _write(
+            archive,
+            "codebook.md",
+            _codebook(study, {"replies.csv": REPLIES, "judgements.csv": JUDGEMENTS} if tables else {}),
+        )
         for name in SCRIPTS:
             script = Path(settings.BASE_DIR) / "templates" / "evaluation" / "release" / name
             _write(archive, name, script.read_text(encoding="utf-8"))
@@ -149,9 +158,11 @@ def _answer(answer: Response, fact: Any) -> dict[str, Any]:
     }
 
 
-def _codebook(study: Study) -> str:
-    lines = [f"# Codebook of {study.name}", "", "| column | meaning |", "|---|---|"]
-    lines += [f"| `{name}` | {meaning} |" for name, meaning in COLUMNS.items()]
+def _codebook(study: Study, more: Mapping[str, Mapping[str, str]]) -> str:
+    lines = [f"# Codebook of {study.name}"]
+    for table, columns in {"answers.csv": COLUMNS, **more}.items():
+        lines += ["", f"## {table}", "", "| column | meaning |", "|---|---|"]
+        lines += [f"| `{name}` | {meaning} |" for name, meaning in columns.items()]
     lines += ["", "## Instructions as people and models had them", ""]
     for language, text in study.instructions.items():
         lines += [f"### {language}", "", text, ""]
@@ -163,8 +174,9 @@ README = """# {study}
 Answers of people and systems to the items of {split} (manifest {manifest}).
 
 - `answers.csv`: one line an answer; `codebook.md` says what the columns mean.
+- `replies.csv` and `judgements.csv`, where open replies were given: each reply, and each grade that was given to one.
 - `comparison.json`: the figures as the studio shows them.
-- `recompute.py`: `python3 recompute.py` works every figure out again from `answers.csv` and says where it differs. It needs
+- `recompute.py`: `python3 recompute.py` works every figure out again from these tables and says where it differs. It needs
   nothing but Python. Intervals that are resampled come from another generator here, so they are held to within their own noise;
   everything else must agree to the last digit that is printed.
 """

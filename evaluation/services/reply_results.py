@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Any
 
@@ -12,97 +11,44 @@ import numpy as np
 
 from annotation.domain.agreement import agreement
 from annotation.domain.ratings import Rating
-from eqstudio.benchmarks import benchmark_get
-from eqstudio.benchmarks.base import Benchmark, Outcome, Trial
+from eqstudio.benchmarks.base import Outcome
 from eqstudio.estimates import Estimate
-from evaluation.domain.judging import HIGH, LOW, SCALES, Judged, judge_agreement, rouge_l
+from evaluation.domain.judging import HIGH, LOW, SCALES, Judged, judge_agreement
 from evaluation.domain.statistics import mean_estimate
-from evaluation.models import ReplyGrade, ReplyJudge, Response, Study
-from evaluation.selectors.replies import replies_of, reply_text
-from evaluation.services.comparison_rows import PEOPLE
-from generation.selectors import item_view
+from evaluation.domain.text_metrics import TEXT_METRICS, signatures
+from evaluation.models import ReplyJudge, Study
+from evaluation.services.comparison_pairs import CLAIMS
+from evaluation.services.reply_grades import Group, Reply, groups_of, replies_read
+from evaluation.services.reply_pairs import reply_pairs
 
-ROUGE = "rouge_l"
 HUMAN = ("alpha_ordinal", "qwk")
 BOUNDS = (float(LOW), float(HIGH))
 
 
-@dataclass
-class _Reply:
-    """One reply: whose, about which item, and what was given on each scale."""
-
-    respondent: str
-    kind: str
-    item: str
-    people: dict[str, dict[int, int]] = field(default_factory=dict)
-    judges: dict[str, dict[str, int]] = field(default_factory=dict)
-    rouge: float | None = None
-
-
 def replies_build(study: Study, *, with_key: bool = False) -> dict[str, Any] | None:
     """Everything judged in a study as plain data; None where no reply was given. Reads only; the same study always gives the
-    same figures. Who can read the key is left out of the people who judge unless ``with_key``.
+    same figures. Who can read the key is left out of the people who reply and who judge unless ``with_key``.
 
-    ``rows`` hold a figure for each respondent and scale by people and by each judge, and ROUGE-L against the reply that was
-    written for the recording; ``judges`` say how far each agrees with people, how many grades it gave and how many were
-    refused or could not be read.
+    ``rows`` hold a figure for each respondent and scale by people and by each judge, and how near the words come to the reply
+    that was written for the recording (``signatures`` say how that is counted); ``judges`` say how far each agrees with people,
+    how many grades it gave and how many were refused or could not be read; ``pairs`` hold who differs from whom.
     """
-    replies = _replies(study)
+    replies, outcomes = replies_read(study, with_key=with_key)
     if not replies:
         return None
-    outcomes = _grades_read(study, replies, with_key=with_key)
     digest = hashlib.sha256(f"replies:{study.seed}:{study.uid}".encode()).digest()
     rng = np.random.default_rng(int.from_bytes(digest[:8], "big"))
     judges = [_judge(name, rows, replies, outcomes, rng) for name, rows in _judges(study).items()]
+    groups = groups_of(replies, with_key=with_key)
     return {
         "replies": len(replies),
         "people": _people(replies),
         "judges": judges,
-        "rows": [_row(name, kind, given, judges, rng) for name, kind, given in _groups(replies)],
+        "rows": [_row(group, judges, rng) for group in groups],
+        "signatures": signatures(one.language for one in replies.values() if one.reference),
+        "pairs": reply_pairs(groups, {judge["name"]: list(judge["agreement"]) for judge in judges}, rng),
+        "families": CLAIMS,
     }
-
-
-def _replies(study: Study) -> dict[int, _Reply]:
-    benchmark = benchmark_get(study.benchmark)
-    rows = replies_of(study=study).select_related("trial__dialogue", "trial__sitting__respondent")
-    return {row.pk: _reply(row, benchmark) for row in rows.prefetch_related("scores").order_by("pk")}
-
-
-def _reply(row: Response, benchmark: Benchmark) -> _Reply:
-    respondent, dialogue = row.trial.sitting.respondent, row.trial.dialogue
-    reference = benchmark.reference(item_view(dialogue=dialogue), Trial.from_dict(row.trial.shown))
-    rouge = rouge_l(_tokens(reference), _tokens(reply_text(row))) if reference else None
-    return _Reply(respondent.name, respondent.kind, dialogue.uid, rouge=rouge)
-
-
-def _tokens(text: str) -> list[str]:
-    """Words, and single characters of Chinese; case and punctuation do not count."""
-    plain = "".join(char if char.isalnum() or char.isspace() else " " for char in text.casefold())
-    spaced = "".join(f" {char} " if "\u4e00" <= char <= "\u9fff" else char for char in plain)
-    return spaced.split()
-
-
-def _grades_read(study: Study, replies: Mapping[int, _Reply], *, with_key: bool) -> dict[str, dict[str, int]]:
-    """Put every grade to its reply; how often each outcome came in the end, by judge."""
-    rows = ReplyGrade.objects.filter(judgement__response__trial__sitting__respondent__study=study).order_by("pk")
-    came: dict[tuple[str, int, str], str] = {}
-    columns = ("judgement__response", "judgement__user", "judgement__judge__name", "judgement__key_access")
-    found = rows.values_list(*columns, "scale", "value", "outcome")
-    for response, user, judge, key_access, scale, value, outcome in found.iterator(chunk_size=2_000):
-        reply = replies.get(response)
-        if reply is None or (user and key_access and not with_key):
-            continue
-        if judge:
-            came[judge, response, scale] = outcome
-        if value is not None and user:
-            reply.people.setdefault(scale, {})[user] = value
-        elif value is not None and judge:
-            reply.judges.setdefault(judge, {})[scale] = value
-    outcomes: dict[str, dict[str, int]] = {}
-    for (judge, _response, _scale), outcome in came.items():
-        counted = outcomes.setdefault(judge, {})
-        counted[outcome] = counted.get(outcome, 0) + 1
-    return outcomes
 
 
 def _judges(study: Study) -> dict[str, list[ReplyJudge]]:
@@ -115,7 +61,7 @@ def _judges(study: Study) -> dict[str, list[ReplyJudge]]:
 def _judge(
     name: str,
     rows: Sequence[ReplyJudge],
-    replies: Mapping[int, _Reply],
+    replies: Mapping[int, Reply],
     outcomes: Mapping[str, Mapping[str, int]],
     rng: np.random.Generator,
 ) -> dict[str, Any]:
@@ -139,16 +85,16 @@ def _judge(
     }
 
 
-def _agreed(judge: str, scale: str, replies: Mapping[int, _Reply], rng: np.random.Generator) -> dict[str, Estimate]:
+def _agreed(judge: str, scale: str, replies: Mapping[int, Reply], rng: np.random.Generator) -> dict[str, Estimate]:
     judged = [
-        Judged(one.item, one.judges[judge][scale], tuple(one.people.get(scale, {}).values()))
+        Judged(one.cluster, one.judges[judge][scale], tuple(one.people.get(scale, {}).values()))
         for one in replies.values()
         if scale in one.judges.get(judge, {})
     ]
     return judge_agreement(judged, rng=rng)
 
 
-def _people(replies: Mapping[int, _Reply]) -> dict[str, Any]:
+def _people(replies: Mapping[int, Reply]) -> dict[str, Any]:
     """How many people judged, and how far they agree among themselves on each scale."""
     raters = {user for one in replies.values() for given in one.people.values() for user in given}
     agreed = {}
@@ -159,28 +105,18 @@ def _people(replies: Mapping[int, _Reply]) -> dict[str, Any]:
             for user, value in one.people.get(scale.name, {}).items()
         ]
         if ratings:
-            clusters: dict[Hashable, Hashable] = {pk: one.item for pk, one in replies.items()}
+            clusters: dict[Hashable, Hashable] = {pk: one.cluster for pk, one in replies.items()}
             found = agreement(ratings, domain=range(LOW, HIGH + 1), clusters=clusters, names=HUMAN)
             agreed[scale.name] = {name: figure.as_dict() for name, figure in found.estimates.items()}
     return {"raters": len(raters), "agreement": agreed}
 
 
-def _groups(replies: Mapping[int, _Reply]) -> list[tuple[str, str, list[_Reply]]]:
-    """People together, then each system, in the order they came."""
-    groups: dict[tuple[str, str], list[_Reply]] = {}
-    for one in replies.values():
-        key = (PEOPLE, "people") if one.kind == "person" else (one.respondent, one.kind)
-        groups.setdefault(key, []).append(one)
-    ordered = sorted(groups.items(), key=lambda pair: pair[0][1] != "people")
-    return [(name, kind, given) for (name, kind), given in ordered]
-
-
-def _row(
-    name: str, kind: str, replies: Sequence[_Reply], judges: Iterable[Mapping[str, Any]], rng: np.random.Generator
-) -> dict[str, Any]:
+def _row(group: Group, judges: Iterable[Mapping[str, Any]], rng: np.random.Generator) -> dict[str, Any]:
+    replies = group.replies
     people = {
         scale.name: _mean(
-            [(fmean(one.people[scale.name].values()), one.item) for one in replies if one.people.get(scale.name)], rng
+            [(fmean(one.people[scale.name].values()), one.cluster) for one in replies if one.people.get(scale.name)],
+            rng,
         )
         for scale in SCALES
     }
@@ -188,7 +124,7 @@ def _row(
         str(judge["name"]): {
             scale: _mean(
                 [
-                    (float(one.judges[judge["name"]][scale]), one.item)
+                    (float(one.judges[judge["name"]][scale]), one.cluster)
                     for one in replies
                     if scale in one.judges.get(judge["name"], {})
                 ],
@@ -198,21 +134,24 @@ def _row(
         }
         for judge in judges
     }
-    rouge = [(one.rouge, one.item) for one in replies if one.rouge is not None]
+    words = {
+        name: _mean([(one.words[name], one.cluster) for one in replies if one.words], rng, bounds=(0.0, 1.0))
+        for name in TEXT_METRICS
+    }
     return {
-        "name": name,
-        "kind": kind,
+        "name": group.name,
+        "kind": group.kind,
         "replies": len(replies),
         "people": people,
         "judges": by_judge,
-        ROUGE: _mean(rouge, rng, bounds=(0.0, 1.0)),
+        **words,
     }
 
 
 def _mean(
     values: Sequence[tuple[float, str]], rng: np.random.Generator, bounds: tuple[float, float] = BOUNDS
 ) -> dict[str, Any]:
-    """A mean over replies; those to one item are a cluster."""
+    """A mean over replies; those to items of one script are a cluster."""
     if not values:
         return Estimate.undefined("nothing was judged").as_dict()
     figures, items = zip(*values, strict=True)

@@ -11,6 +11,7 @@ from eqstudio.benchmarks.base import Outcome
 from eqstudio.errors import Conflict, InvalidInput
 from evaluation.models import Respondent, Response, Sitting, TrialRecord
 from evaluation.services.hearing import unheard_in
+from evaluation.services.participants import consent_check
 from evaluation.services.scoring import response_score
 from evaluation.services.sittings import key_access_mark
 
@@ -30,7 +31,7 @@ def response_record(
     """Store one answer, then read and score it. A second answer to the same question returns the first.
 
     The raw answer is committed before it is parsed. A person must have heard every clip of the question to the study's
-    share (InvalidInput, field ``heard``); their answers are numbered in the order given. Inserts one Response and one ScoreRecord.
+    share (InvalidInput, field ``heard``) and have given the consent that is asked (Conflict); their answers are numbered in the order given. Inserts one Response and one ScoreRecord.
     """
     existing = trial.responses.first()
     if existing is not None:
@@ -42,9 +43,10 @@ def response_record(
         raise InvalidInput(f"Unknown failure {failure!r}; known: error, not_heard, refused.", field="failure")
     if sitting.respondent.user is not None:
         key_access_mark(sitting=sitting, user=sitting.respondent.user)
-    if sitting.respondent.kind == Respondent.Kind.PERSON and not failure:
-        _gate(trial, {} if heard is None else heard)
     if sitting.respondent.kind == Respondent.Kind.PERSON:
+        consent_check(sitting=sitting)
+        if not failure:
+            _gate(trial, {} if heard is None else heard)
         paradata = {**(paradata or {}), "order": sitting.trials.filter(responses__isnull=False).count() + 1}
     return response_store(trial=trial, raw=raw, failure=failure, error=error, heard=heard, paradata=paradata)
 

@@ -13,11 +13,11 @@ from eqstudio.events import event_record
 from eqstudio.models import User
 from evaluation.domain.order import order_seed, trial_mirror, trial_rng
 from evaluation.models import Part, Respondent, Sitting, Study, TrialRecord
-from evaluation.models.imports import RUNS
+from evaluation.models.respondents import RUNS
 from evaluation.selectors import order_of, protocol_of
 from evaluation.selectors.plans import plan_missing
 from evaluation.services.asked import design_for, evaluator_of
-from evaluation.services.participants import participant_ensure, participant_return
+from evaluation.services.participants import consent_check, participant_ensure, participant_return
 from evaluation.services.plans import plan_make, time_is_up
 from evaluation.services.sampling import sample_ensure
 from evaluation.services.scoring import response_parsed, response_score
@@ -102,10 +102,12 @@ def trial_next(*, sitting: Sitting) -> TrialRecord | None:
     """The question that waits for an answer, or the next one; None at the end, when the sitting is finished.
 
     Inserts a TrialRecord for a new question, and before a person's first question the plan of the sitting. Two callers at once
-    get the same one. A person whose time is up begins no further item.
+    get the same one. A person whose time is up begins no further item; Conflict while consent is asked and was not given.
     """
     if sitting.state != Sitting.State.OPEN:
         return None
+    if sitting.respondent.kind == Respondent.Kind.PERSON:
+        consent_check(sitting=sitting)
     records = sitting.trials.select_related(
         "sitting__respondent__study__split", "sitting__respondent__user", "dialogue"
     )

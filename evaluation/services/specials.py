@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from django.db import transaction
 from django.db.models import Count, F, Q
@@ -14,9 +14,10 @@ from eqstudio.events import event_record
 from eqstudio.models import User
 from evaluation.domain.protocol import Protocol
 from evaluation.models import Part, SpecialItem, Study
-from evaluation.selectors.copies import Copy, copies_read, met_in
+from evaluation.selectors.copies import copies_read, met_in
 from evaluation.selectors.exposure import twin_keys
-from evaluation.selectors.plans import specials_of
+from evaluation.selectors.plans import specials_named, specials_of
+from evaluation.services.specials_sound import specials_heard
 from generation.models import Dialogue
 
 OFFERED = 30
@@ -24,30 +25,36 @@ _READ_AT_ONCE = 100
 
 
 @transaction.atomic
-def specials_set(*, study: Study, purpose: Part, codes: Iterable[str], actor: User | None = None) -> list[SpecialItem]:
-    """Put these dialogues (public ids, in order) in place of those chosen before. Writes one Event.
+def specials_set(*, study: Study, chosen: Mapping[Part, Iterable[str]], actor: User | None = None) -> list[SpecialItem]:
+    """Put these dialogues (public ids, in order) in place of those chosen before for the same purposes, all or nothing; a purpose
+    that is not named keeps its own. Writes one Event a purpose.
 
     Conflict once the protocol is locked: they are part of what was registered. InvalidInput names the dialogue that will not do:
     there twice, unknown, of another benchmark or language, without sound, one of the study's own items, the twin or a copy of
-    one, or chosen for the other purpose.
+    one (also one whose recording was encoded anew), or chosen, itself or as a copy, for the other purpose.
     """
     _unlocked_claim(study)
-    wanted = [code.strip() for code in codes if code.strip()]
-    twice = next((code for place, code in enumerate(wanted) if code in wanted[:place]), None)
-    if twice is not None:
-        raise InvalidInput(f"{twice}: {_('it is there twice.')}", field=purpose.value)
-    found = {one.uid: one for one in Dialogue.objects.filter(uid__in=wanted)}
-    own = dict(study.split.items.values_list("dialogue_id", "dialogue__language"))
-    twins = set(twin_keys(dialogues=own).values())
-    taken = set(SpecialItem.objects.filter(study=study).exclude(purpose=purpose).values_list("dialogue_id", flat=True))
-    copies = {one.dialogue: one for one in copies_read([one.pk for one in found.values()], met_in(list(own)))}
-    for code in wanted:
-        refusal = _refusal(study, found.get(code), own, twins, taken) or _copy_refusal(found[code], copies)
-        if refusal:
-            raise InvalidInput(f"{code}: {refusal}", field=purpose.value)
-    SpecialItem.objects.filter(study=study, purpose=purpose).delete()
-    made = [SpecialItem.objects.create(study=study, dialogue=found[code], purpose=purpose) for code in wanted]
-    event_record(actor=actor, verb="specials_set", entity=study, purpose=purpose.value, dialogues=len(made))
+    before = specials_named(study)
+    wanted = {purpose: before[purpose.value] for purpose in (Part.PRACTICE, Part.ATTENTION)}
+    wanted |= {purpose: [code.strip() for code in codes if code.strip()] for purpose, codes in chosen.items()}
+    every = [code for codes in wanted.values() for code in codes]
+    choice = _Choice(study, {one.uid: one for one in Dialogue.objects.filter(uid__in=every)})
+    for purpose, codes in wanted.items():
+        for place, code in enumerate(codes):
+            refusal = _("it is there twice.") if code in codes[:place] else choice.refusal(code)
+            if refusal:
+                raise InvalidInput(f"{code}: {refusal}", field=purpose.value)
+    choice.apart(wanted[Part.PRACTICE], wanted[Part.ATTENTION], last=[*chosen][-1])
+    SpecialItem.objects.filter(study=study, purpose__in=list(chosen)).delete()
+    made = [
+        SpecialItem.objects.create(study=study, dialogue=choice.found[code], purpose=purpose)
+        for purpose in chosen
+        for code in wanted[purpose]
+    ]
+    for purpose in chosen:
+        event_record(
+            actor=actor, verb="specials_set", entity=study, purpose=purpose.value, dialogues=len(wanted[purpose])
+        )
     return made
 
 
@@ -57,28 +64,52 @@ def _unlocked_claim(study: Study) -> None:
         raise Conflict(_("The protocol is locked, and these items with it. Make a new study to choose others."))
 
 
-def _refusal(study: Study, one: Dialogue | None, own: dict[int, str], twins: set[str], taken: set[int]) -> str:
-    if one is None:
-        return _("there is no such dialogue.")
-    refusals = (
-        (one.benchmark != study.benchmark, _("it belongs to another benchmark.")),
-        (one.language not in set(own.values()), _("no item of this study is in its language.")),
-        (one.pk in own, _("it is one of the study's own items.")),
-        (
-            bool(set(twin_keys(dialogues=[one.pk]).values()) & twins),
-            _("it tells the story of one of the study's own items."),
-        ),
-        (one.pk in taken, _("it is chosen for the other purpose already.")),
-        (not one.turns.filter(variants__clip__isnull=False).exists(), _("it has no sound.")),
-    )
-    return next((sentence for refused, sentence in refusals if refused), "")
+class _Choice:
+    """Dialogues by public id, and what the study and they have in common."""
 
+    def __init__(self, study: Study, found: dict[str, Dialogue]) -> None:
+        self.study, self.found = study, found
+        keys = [one.pk for one in found.values()]
+        self.own = dict(study.split.items.values_list("dialogue_id", "dialogue__language"))
+        self.twins = set(twin_keys(dialogues=self.own).values())
+        self.copies = {one.dialogue: one for one in copies_read(keys, met_in(list(self.own)))}
+        self.heard = specials_heard(study=study, dialogues=keys)
 
-def _copy_refusal(one: Dialogue, copies: dict[int, Copy]) -> str:
-    copy = copies[one.pk]
-    if copy.sound:
-        return _("it has a recording of one of the study's own items.")
-    return _("it has the same words as one of the study's own items.") if copy.words else ""
+    def refusal(self, code: str) -> str:
+        one = self.found.get(code)
+        if one is None:
+            return _("there is no such dialogue.")
+        copy = self.copies[one.pk]
+        refusals = (
+            (one.benchmark != self.study.benchmark, _("it belongs to another benchmark.")),
+            (one.language not in set(self.own.values()), _("no item of this study is in its language.")),
+            (one.pk in self.own, _("it is one of the study's own items.")),
+            (
+                bool(set(twin_keys(dialogues=[one.pk]).values()) & self.twins),
+                _("it tells the story of one of the study's own items."),
+            ),
+            (not one.turns.filter(variants__clip__isnull=False).exists(), _("it has no sound.")),
+            (copy.sound, _("it has a recording of one of the study's own items.")),
+            (copy.words, _("it has the same words as one of the study's own items.")),
+            (one.pk in self.heard.own, _("it has a recording that sounds like one of the study's own items.")),
+        )
+        return next((sentence for refused, sentence in refusals if refused), "")
+
+    def apart(self, practice: Sequence[str], attention: Sequence[str], *, last: Part) -> None:
+        """Nobody may meet an attention item, or a copy of one, while they practise. InvalidInput names it in the field that was
+        set ``last``.
+        """
+        ahead, checked = (attention, practice) if last == Part.PRACTICE else (practice, attention)
+        first = {self.found[code].pk: code for code in ahead}
+        met = met_in(list(first))
+        copies = {one.dialogue for one in copies_read([self.found[code].pk for code in checked], met) if one.found}
+        for code in checked:
+            key = self.found[code].pk
+            if key in first:
+                raise InvalidInput(f"{code}: {_('it is chosen for the other purpose already.')}", field=last.value)
+            if key in copies or any(frozenset((key, other)) in self.heard.pairs for other in first):
+                told = _("it is a copy of one that is chosen for the other purpose.")
+                raise InvalidInput(f"{code}: {told}", field=last.value)
 
 
 def specials_offered(*, study: Study, purpose: Part) -> Sequence[Dialogue]:

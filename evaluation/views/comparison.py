@@ -18,13 +18,13 @@ from evaluation.domain.norms import NoNorm, Norm
 from evaluation.figures.kinds import ranked
 from evaluation.forms import NormForm
 from evaluation.models import FrozenNorm, Study
-from evaluation.selectors import efforts_of, excluded_of, item_facts, study_to_curate_for
+from evaluation.selectors import efforts_of, item_facts, study_to_curate_for
 from evaluation.services import items_apart, norm_freeze
 from evaluation.services.comparison_rows import PEOPLE
 from evaluation.services.comparisons import BY
 from evaluation.views.asked import Seen, group_label, seen, systems_of
 from evaluation.views.readings import readings_rows
-from evaluation.views.replies import shown_replies
+from evaluation.views.replies_shown import shown_replies
 from evaluation.words import (
     BY_WORDS,
     FAMILIES,
@@ -59,7 +59,6 @@ def comparison(request: HttpRequest, uid: str) -> HttpResponse:
         "columns": [(one.name, metric_label(one, language)) for one in at.benchmark.metrics],
         "rows": _rows(at),
         "has_answers": any(entry["kind"] != "chance" for entry in result["respondents"]),
-        "left_out": len(excluded_of(study)),
         **_pairs(at),
         "groups": _group_rows(at),
         "explored": _explored(at),

@@ -2,64 +2,95 @@
 
 from __future__ import annotations
 
+from functools import partial
+from pathlib import PurePath
 from typing import Any
 
 from django.contrib import messages
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from eqstudio.errors import NotFound, StudioError
 from evaluation.forms_imports import LARGEST_MB, AnswersForm
 from evaluation.models import Study
 from evaluation.selectors import imports_listed, study_to_curate_for
-from evaluation.services import answers_withdraw, responses_import, responses_preview
+from evaluation.services import answers_withdraw
+from evaluation.services.intakes import UNDER_WAY, intake_request, intake_stop
+from evaluation.tasks import answers_take
 from generation.views.guards import curating, person
 
-REFUSALS_SHOWN = 20
-MOST_ANSWERS = 10_000
-"""A request imports at most so many; larger files go in by the command."""
-MOST_LOOKED_AT = 3_000
-"""Looking first does everything and rolls it back, while others wait to write."""
+SHOWN = 3
+"""So many files that were sent last are told about."""
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
 @curating
 def answer_imports(request: HttpRequest, uid: str) -> HttpResponse:
-    """What came in, and a form for more; what was refused is said with its row."""
+    """What came in, and a form for more: a worker takes the file in, or looks at it, while the page tells how far it is."""
     study = study_to_curate_for(person(request), uid)
     form = AnswersForm(request.POST or None, request.FILES or None)
-    told = None
     if request.method == "POST" and form.is_valid():
         try:
-            with form.arguments() as given:
-                told = responses_import(study=study, most=MOST_ANSWERS, actor=person(request), **given)
+            _take(request, study, form)
         except StudioError as error:
             form.add_error(error.field if error.field in form.fields else "file", error.message)
         else:
-            if not told["refused"]:
-                messages.success(request, _said(told))
-                return redirect("answer_imports", uid)
-    context = {"study": study, "form": form, "told": _shown(told), "most_mb": LARGEST_MB, "imports": _imports(study)}
+            return redirect(f"{reverse('answer_imports', args=[uid])}#intakes")
+    context = {"form": form, "most_mb": LARGEST_MB, "imports": _imports(study), **_intakes(study)}
     return render(request, "evaluation/answer_imports.html", context, status=422 if form.errors else 200)
+
+
+def _take(request: HttpRequest, study: Study, form: AnswersForm) -> None:
+    sent = form.cleaned_data
+    with transaction.atomic():
+        intake = intake_request(
+            study=study,
+            data=sent["file"].read(),
+            name=PurePath(sent["file"].name).name,
+            format=sent["format"],
+            respondent=sent["respondent"],
+            look="look" in request.POST,
+            actor=person(request),
+        )
+        transaction.on_commit(partial(answers_take.delay, intake.pk), robust=True)
+
+
+@require_safe
+@never_cache
+@curating
+def answer_intakes(request: HttpRequest, uid: str) -> HttpResponse:
+    """The part of the page that is fetched again while a file is under way; when it has ended, the whole page is."""
+    context = _intakes(study_to_curate_for(person(request), uid))
+    response = render(request, "evaluation/parts/intakes.html", context)
+    if not context["under_way"]:
+        response["HX-Refresh"] = "true"
+    return response
 
 
 @require_POST
 @curating
-def answer_import_preview(request: HttpRequest, uid: str) -> HttpResponse:
-    """What an import of this file would do; stores nothing."""
+def answer_intake_stop(request: HttpRequest, uid: str) -> HttpResponse:
+    """Stop taking a file in; what has come in stays."""
     study = study_to_curate_for(person(request), uid)
-    form = AnswersForm(request.POST, request.FILES)
-    context: dict[str, Any] = {"form": form}
-    if form.is_valid():
-        try:
-            with form.arguments() as given:
-                context["seen"] = _shown(responses_preview(study=study, most=MOST_LOOKED_AT, **given))
-        except StudioError as error:
-            context["error"] = error.message
-    return render(request, "evaluation/answer_import_preview.html", context)
+    intake = study.answer_intakes.filter(uid=request.POST.get("intake", "")).first()
+    if intake is None:
+        raise NotFound(_("There is no such file in this study."))
+    try:
+        intake_stop(intake=intake)
+    except StudioError as error:
+        messages.error(request, error.message)
+    return redirect(f"{reverse('answer_imports', args=[uid])}#intakes")
+
+
+def _intakes(study: Study) -> dict[str, Any]:
+    found = list(study.answer_intakes.select_related("created_by")[:SHOWN])
+    return {"study": study, "intakes": found, "under_way": any(one.state in UNDER_WAY for one in found)}
 
 
 @require_POST
@@ -81,12 +112,3 @@ def answer_import_withdraw(request: HttpRequest, uid: str) -> HttpResponse:
 
 def _imports(study: Study) -> list[Any]:
     return list(imports_listed(study=study))
-
-
-def _shown(told: dict[str, Any] | None) -> dict[str, Any] | None:
-    return told and {**told, "refused": told["refused"][:REFUSALS_SHOWN], "refused_count": len(told["refused"])}
-
-
-def _said(told: dict[str, Any]) -> str:
-    words = ngettext("%(n)d answer stored.", "%(n)d answers stored.", told["created"])
-    return words % {"n": told["created"]}

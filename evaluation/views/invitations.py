@@ -21,6 +21,7 @@ from evaluation.selectors import protocol_of, study_to_curate_for
 from evaluation.selectors.participants import invitation_in
 from evaluation.services.invitations import invitation_revoke, invitation_token, invitations_create
 from evaluation.services.specials import specials_offered, specials_set
+from evaluation.services.specials_sound import left_to_audit
 from generation.views.guards import curating, person
 
 
@@ -109,9 +110,8 @@ def specials(request: HttpRequest, uid: str) -> HttpResponse:
             field.widget.attrs["readonly"] = True
     if request.method == "POST" and form.is_valid():
         try:
-            for purpose in chosen:
-                codes = form.cleaned_data[purpose.value].split()
-                specials_set(study=study, purpose=purpose, codes=codes, actor=person(request))
+            wanted = {purpose: form.cleaned_data[purpose.value].split() for purpose in chosen}
+            specials_set(study=study, chosen=wanted, actor=person(request))
         except StudioError as error:
             form.add_error(error.field if error.field in form.fields else None, error.message)
         else:
@@ -124,6 +124,7 @@ def specials(request: HttpRequest, uid: str) -> HttpResponse:
             (Part.PRACTICE.label, execution.practice, len(chosen[Part.PRACTICE])),
             (Part.ATTENTION.label, execution.attention, len(chosen[Part.ATTENTION])),
         ],
+        "unmeasured": 0 if study.locked_at else left_to_audit(study),
         "offered": [] if study.locked_at else specials_offered(study=study, purpose=Part.ATTENTION),
     }
     status = (409 if study.locked_at else 422) if form.errors else 200

@@ -15,7 +15,6 @@ from django.views.decorators.http import require_POST, require_safe
 from eqstudio.benchmarks.base import Trial
 from eqstudio.errors import InvalidInput, NotFound
 from evaluation.models import Respondent, Response, Study
-from evaluation.models.imports import RUNS
 from evaluation.selectors import answers_to, study_to_curate_for, tags_counted, tags_on
 from evaluation.services import error_tag_set
 from evaluation.services.readings import own_reading, readings_apart
@@ -135,6 +134,7 @@ def _block(respondent: Respondent, answers: list[Response], tags: set[str]) -> d
         "lines": lines,
         "wrong": any(line["score"] is None or not line["score"].correct for line in lines),
         "tags": [(tag, TAG_WORDS[tag], tag in tags) for tag in TAGS],
+        "tagged": bool(tags),
     }
 
 
@@ -145,7 +145,7 @@ def _line(answer: Response) -> dict[str, Any]:
     chosen = next((option for option in trial.options if score and option.letter == score.value), None)
     return {
         "answer": answer,
-        "run": answer.trial.sitting.run % RUNS + 1,
+        "run": answer.trial.sitting.run_told,
         "score": score,
         "outcome": OUTCOMES[score.outcome] if score else _("not scored"),
         "own": own,

@@ -10,7 +10,6 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
-from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import ensure_csrf_cookie
@@ -18,20 +17,19 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from eqstudio.benchmarks.base import Trial
 from eqstudio.errors import StudioError
-from eqstudio.estimates import Estimate
 from eqstudio.payload import payload_read
-from evaluation.domain.judging import BY_NAME, HIGH, LOW, SCALES, Scale
+from evaluation.domain.judging import HIGH, LOW, Scale
 from evaluation.forms_replies import JudgeForm
 from evaluation.models import ReplyJudge, ReplyJudgement, Response, Study
 from evaluation.selectors import study_for, study_to_curate_for
 from evaluation.selectors.replies import judges_at_work, reply_for, reply_text
 from evaluation.services.judge_work import judge_start
 from evaluation.services.judging import clips_of_reply, judge_create, reply_clip, reply_judge, reply_next, scales_of
-from evaluation.services.reply_results import ROUGE, replies_build
+from evaluation.services.reply_results import replies_build
 from evaluation.tasks import replies_step
 from evaluation.views.rating import Ratings, rating_words
+from evaluation.views.replies_shown import page_language, shown_replies
 from evaluation.views.sit import device_of
-from evaluation.words import BASELINES, OUTCOMES
 from generation.media import clip_card
 from generation.selectors import variants_by_uid
 from generation.views.guards import curating, person
@@ -130,67 +128,7 @@ def _scale(scale: Scale, language: str) -> dict[str, Any]:
     one, three, five = scale.anchors[language]
     return {
         "name": scale.name,
-        "label": scale.label[_page_language()],
+        "label": scale.label[page_language()],
         "asks": scale.asks[language],
         "anchors": [(1, one), (3, three), (5, five)],
     }
-
-
-def _page_language() -> str:
-    return "zh" if (get_language() or "en").startswith("zh") else "en"
-
-
-def shown_replies(found: dict[str, Any] | None) -> dict[str, Any] | None:
-    """The figures as a page shows them: agreement of each judge first, and beside every figure that a judge gave."""
-    if found is None:
-        return None
-    language = _page_language()
-    asked = [scale for scale in SCALES if any(_given(row, scale.name) for row in found["rows"])]
-    return {
-        **found,
-        "scales": [(scale.name, scale.code, scale.label[language]) for scale in asked],
-        "human": [
-            (BY_NAME[name].label[language], [Estimate(**figures[key]) for key in ("alpha_ordinal", "qwk")])
-            for name, figures in found["people"]["agreement"].items()
-        ],
-        "judges": [_judge(judge, language) for judge in found["judges"]],
-        "lines": [line for row in found["rows"] for line in _lines(row, asked, found["judges"])],
-    }
-
-
-def _given(row: dict[str, Any], scale: str) -> bool:
-    figures = [row["people"][scale], *(by[scale] for by in row["judges"].values() if scale in by)]
-    return any(figure["value"] is not None for figure in figures)
-
-
-def _judge(judge: dict[str, Any], language: str) -> dict[str, Any]:
-    return {
-        **judge,
-        "lost": [(OUTCOMES[name], n) for name, n in judge["outcomes"].items() if name != "answered"],
-        "agreed": [
-            (
-                BY_NAME[name].label[language],
-                [Estimate(**figures[key]) for key in ("qwk", "pearson", "spearman", "bias")],
-            )
-            for name, figures in judge["agreement"].items()
-        ],
-    }
-
-
-def _lines(row: dict[str, Any], asked: list[Scale], judges: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """One line by people and one by each judge; a judge's figure carries its agreement with people on that scale."""
-    name = BASELINES.get(row["name"], row["name"])
-    rouge = Estimate(**row[ROUGE])
-    cells = [{"figure": Estimate(**row["people"][scale.name]), "beside": None} for scale in asked]
-    found = [{"name": name, "by": "", "cells": cells, "rouge": rouge, "replies": row["replies"]}]
-    for judge in judges:
-        given = row["judges"].get(judge["name"], {})
-        cells = [
-            {
-                "figure": Estimate(**given[scale.name]) if scale.name in given else None,
-                "beside": Estimate(**judge["agreement"][scale.name]["qwk"]) if scale.name in given else None,
-            }
-            for scale in asked
-        ]
-        found.append({"name": name, "by": judge["name"], "cells": cells, "rouge": None, "replies": row["replies"]})
-    return found

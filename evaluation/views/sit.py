@@ -24,7 +24,7 @@ from evaluation.domain.flow import Stage, stages_of
 from evaluation.domain.protocol import Protocol
 from evaluation.models import Participant, Sitting
 from evaluation.selectors import protocol_of, sitting_for, sitting_progress, study_for, trial_for
-from evaluation.selectors.participants import stage_of
+from evaluation.selectors.participants import answered_anything, stage_of
 from evaluation.services import response_record, sitting_open
 from evaluation.services.feedback import practice_feedback
 from evaluation.services.participants import participant_ensure, sitting_settle
@@ -172,6 +172,7 @@ def over_context(participant: Participant) -> dict[str, Any]:
     back = invitation.return_url.replace("{code}", code) if invitation and invitation.return_url else ""
     return {
         "participant": participant,
+        "can_withdraw": participant.withdrawn_at is None and answered_anything(participant),
         "outcome": OUTCOME_WORDS.get(participant.outcome, ""),
         "why": SCREENED_OUT.get(participant.reason, ""),
         "completion": code if invitation else "",

@@ -28,10 +28,12 @@ from evaluation.selectors.participants import (
     participant_in,
     people_lines,
 )
+from evaluation.services.human_agreement import human_build
 from evaluation.services.participants import ON_REQUEST
 from evaluation.services.robustness import Variant, retest_build, robustness_build
 from evaluation.services.unblinding import study_unblind
 from evaluation.services.withdrawal import participant_withdraw
+from evaluation.views.human import human_told
 from evaluation.words_people import (
     ANSWER_WORDS,
     OUTCOME_WORDS,
@@ -51,9 +53,10 @@ def study_people(request: HttpRequest, uid: str) -> HttpResponse:
     study = study_to_curate_for(person(request), uid)
     lines, sats, open_ = people_lines(study=study), sittings_told(study=study), unblinded(study)
     findings = findings_of(study, sats=sats)
+    out = excluded_among(findings)
     protocol = protocol_of(study)
     recruitment = protocol.recruitment
-    funnel = funnel_of(lines=lines, asked=stages_of(protocol), out=excluded_among(findings))
+    funnel = funnel_of(lines=lines, asked=stages_of(protocol), out=out)
     context = {
         "study": study,
         "protocol": protocol,
@@ -64,10 +67,11 @@ def study_people(request: HttpRequest, uid: str) -> HttpResponse:
         "currency": recruitment.currency,
         "owed": sum(line.paid for line in lines) * (recruitment.pay or 0),
         "rules": rule_counts(findings),
-        "out": len(excluded_among(findings)),
+        "out": len(out),
         "unblinded": open_,
         "variants": variants_told(robustness_build(study=study)) if open_ else [],
         "retest": retest_build(sats=sats.values()),
+        **human_told(study, human_build(study=study, sats=sats, out=out), shown=open_),
         "about": _about(study),
         "administers": can_administer(request.user),
     }

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.fft import dct, irfft, next_fast_len, rfft
+
+from generation.domain.loudness import loudness
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -27,7 +28,6 @@ PITCH_RATE_HZ = 12_000
 VOICING = 0.5
 GATE_DB = 35.0
 PEAK_SLICES = 400
-LOUDNESS_BLOCK_S = 0.4
 FLOOR_DB = -120.0
 BANDS = 32
 BAND_MIN_HZ = 80.0
@@ -263,8 +263,8 @@ def _colour(frames: Samples, active: npt.NDArray[np.bool_], rate: int) -> _Colou
         power = spectrum.real**2 + spectrum.imag**2
         weight = np.sqrt(power)
         total = weight.sum(axis=1)
-        means.append((weight @ bins)[total > 0] / total[total > 0])
-        shapes.append(10 * np.log10(power @ bands + _BAND_FLOOR))
+        means.append((weight * bins).sum(axis=1)[total > 0] / total[total > 0])
+        shapes.append(10 * np.log10(bands.sums(power) + _BAND_FLOOR))
     values = np.concatenate(means)
     if not values.size:
         return None
@@ -272,34 +272,48 @@ def _colour(frames: Samples, active: npt.NDArray[np.bool_], rate: int) -> _Colou
     return _Colour(float(values.mean(dtype=np.float64)), tuple(round(float(value), 3) for value in shape))
 
 
+class _Bands(NamedTuple):
+    """Triangles, evenly spaced in mel, that sum a spectrum into bands; the same ones whatever the rate of the clip.
+
+    They overlap by half, so every bin gives a part to the band that begins before it and the rest to the one before that.
+    Sums of stretches, not a product of matrices: for one of this size a library would wake a thread on every core.
+    """
+
+    bins: slice
+    """Those that lie in a band at all."""
+    rising: Floats
+    """The part of each bin that goes to the later of its two bands."""
+    starts: npt.NDArray[np.intp]
+    """Where each stretch between two edges begins."""
+    filled: npt.NDArray[np.bool_]
+    """Which stretches hold a bin."""
+
+    def sums(self, power: Floats) -> Floats:
+        """The bands of each row of ``power``."""
+        inside = power[:, self.bins]
+        stretches = np.zeros((2, len(power), len(self.filled)), dtype=power.dtype)
+        rising = inside * self.rising
+        for number, part in enumerate((rising, inside - rising)):
+            stretches[number][:, self.filled] = np.add.reduceat(part, self.starts, axis=1)
+        return np.asarray(stretches[0][:, :-1] + stretches[1][:, 1:])
+
+
 @lru_cache(maxsize=16)
-def _bands(length: int, rate: int) -> Floats:
-    """Triangles, evenly spaced in mel, that sum a spectrum into bands; the same ones whatever the rate of the clip."""
+def _bands(length: int, rate: int) -> _Bands:
     edges = np.linspace(_mel(np.float64(BAND_MIN_HZ)), _mel(np.float64(BAND_MAX_HZ)), BANDS + 2)
     at = _mel(np.fft.rfftfreq(length, 1 / rate))
-    return np.asarray(
-        np.maximum(0.0, 1 - np.abs(at[:, None] - edges[None, 1:-1]) / (edges[1] - edges[0])), dtype=np.float32
-    )
+    within = np.flatnonzero((at >= edges[0]) & (at < edges[-1]))
+    place = (at[within] - edges[0]) / (edges[1] - edges[0])
+    stretch = np.minimum(place.astype(int), BANDS)
+    held, starts = np.unique(stretch, return_index=True)
+    filled = np.zeros(BANDS + 1, dtype=bool)
+    filled[held] = True
+    bins = slice(int(within[0]), int(within[-1]) + 1) if within.size else slice(0, 0)
+    return _Bands(bins, np.asarray(place - stretch, dtype=np.float32), starts, filled)
 
 
 def _mel(hz: Any) -> Any:
     return 2595 * np.log10(1 + hz / 700)
-
-
-def loudness(samples: npt.NDArray[np.floating], rate: int) -> float | None:
-    """Integrated loudness; a clip shorter than one gating block is repeated until it fills one."""
-    array = np.asarray(samples, dtype=np.float64)
-    if array.ndim == 2 and array.shape[1] > 5:  # noqa: PLR2004 -- the standard knows five channels
-        array = mono(array)
-    needed = math.ceil(LOUDNESS_BLOCK_S * rate) + 1
-    if len(array) < needed:
-        array = np.concatenate([array] * math.ceil(needed / len(array)))
-    import pyloudnorm  # noqa: PLC0415 -- slow import: it brings scipy.signal and scipy.stats, 52 MB
-
-    with warnings.catch_warnings(), np.errstate(divide="ignore", invalid="ignore"):
-        warnings.simplefilter("ignore", RuntimeWarning)
-        value = float(pyloudnorm.Meter(rate).integrated_loudness(array))
-    return value if math.isfinite(value) else None
 
 
 def _clipped_share(samples: npt.NDArray[np.floating]) -> float:

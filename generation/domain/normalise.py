@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from generation.domain.numerals import numbers_in_figures
@@ -32,6 +32,7 @@ _ENGLISH_SAME = (
 )
 
 
+@lru_cache(maxsize=512)
 def normalise(text: str, language: str) -> str:
     """``text`` as it is compared: English in normal words, Chinese as simplified characters without spaces, numbers of
     both in figures.

@@ -42,6 +42,16 @@ def has_comments(data: bytes) -> bool:
     return False
 
 
+def not_a_sound(data: bytes) -> str | None:
+    """What came in the place of a sound, where that is known by its first words."""
+    start = data[:512].lstrip().lower()
+    if start.startswith(b"version https://git-lfs"):
+        return "it is a Git LFS pointer, not the sound itself; fetch the file with `git lfs pull`"
+    if start.startswith((b"<!doctype", b"<html", b"<?xml")):
+        return "it is a web page, not a sound; the download has probably failed"
+    return None
+
+
 def _wav(data: bytes) -> bytes:
     kept, at, found = [], 12, False
     while at + 8 <= len(data):

@@ -20,6 +20,8 @@ Queue = Literal["io", "cpu", "gpu"]
 RATE_LIMITED = "rate limited"
 """The cause of a call that the provider put off; its decision says for how long."""
 UNREACHABLE = "unreachable"
+DROPPED = "dropped"
+"""The connection ended before the answer was there."""
 NO_CREDIT = "no credit"
 NOT_AN_API = "not an API"
 

@@ -93,13 +93,13 @@ def endpoint_check(endpoint: Endpoint, model: str, *, what: str) -> CheckResult:
     )
 
 
-def call_check(endpoint: Endpoint, model: str, call: Callable[[Any], Any], *, what: str) -> CheckResult:
-    """Make one small call for real and say in words what came of it; only that shows whether there is credit."""
+def call_check(endpoint: Endpoint, model: str, call: Callable[[Endpoint], Any], *, what: str) -> CheckResult:
+    """Make one small call for real (``call`` gets the endpoint with a shorter deadline) and say in words what came of it; only that shows whether there is credit."""
     if not model or not endpoint.base_url:
         return CheckResult(ok=False, message=unset(what))
     small = replace(endpoint, timeout_s=CHECK_TIMEOUT_S, max_retries=0)
     try:
-        sdk_call(small, call, what=what)
+        call(small)
     except ProviderError as error:
         if error.cause in NO_SUCH_MODEL:
             return CheckResult(ok=False, message=_no_model(endpoint.base_url, model, _listed(small)))

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 
-from django.db import transaction
-from django.db.models import Max
+from django.db import connection, transaction
 from django.utils import timezone
 
 from eqstudio.blobs import blob_read
+from eqstudio.bulk import rows_insert
 from eqstudio.errors import GiveUp, ProviderError
+from eqstudio.prepared import Prepared
 from generation.domain.acoustics import Measures
 from generation.domain.lifecycle import DialogueState
 from generation.domain.quality import Finding, Heard, finding_matched, findings, pair_findings
@@ -23,7 +25,7 @@ from generation.providers import Transcriber, TranscriptResult, transcribers
 from generation.services.leases import LEASE, lease_extend, lease_lost, lease_renew
 from generation.services.ledger import Request, call_make, call_settle, calls_find
 from generation.services.lifecycle import dialogue_move
-from generation.services.matching import dialogue_match
+from generation.services.matching import variants_match
 from generation.services.scripting import brief_of
 from generation.services.text_leaks import text_leak_findings
 
@@ -120,7 +122,7 @@ def _voiced(variants: Iterable[Variant], measures: Mapping[int | None, Measures]
 
 def _matched(dialogue: Dialogue, variants: list[Variant], limits: Thresholds) -> list[QcReport]:
     """Make the equally loud copies, and say of each line with several renditions whether they are."""
-    copies: dict[int | None, Rendition] = {copy.clip_id: copy for copy in _copies(dialogue)}
+    copies: dict[int | None, Rendition] = {copy.clip_id: copy for copy in _copies(variants)}
     found = []
     for position, group in groupby(variants, key=lambda variant: variant.turn.position):
         heard = [copies.get(variant.clip_id) for variant in group]
@@ -131,9 +133,9 @@ def _matched(dialogue: Dialogue, variants: list[Variant], limits: Thresholds) ->
     return found
 
 
-def _copies(dialogue: Dialogue) -> list[Rendition]:
+def _copies(variants: list[Variant]) -> list[Rendition]:
     try:
-        return dialogue_match(dialogue=dialogue)
+        return variants_match(variants=variants)
     except FileNotFoundError as error:
         raise ProviderError(
             "The sound of a clip is gone from the storage. Restore it, then retry.",
@@ -177,9 +179,18 @@ def _where(variant: Variant | None) -> dict[str, object]:
     return {"line": variant.turn.position, "rendition": variant.label} if variant else {}
 
 
+_SPOKEN = Prepared[Variant](
+    lambda dialogue: (
+        Variant.objects.filter(turn__dialogue=dialogue).select_related("turn", "clip").order_by("turn__position", "pk")
+    )
+)
+_RUNS = Prepared[int](
+    lambda dialogue: QcReport.objects.filter(dialogue=dialogue).order_by("-run").values_list("run", flat=True)[:1]
+)
+
+
 def _variants(dialogue: Dialogue) -> list[Variant]:
-    found = Variant.objects.filter(turn__dialogue=dialogue).select_related("turn", "clip")
-    return list(found.order_by("turn__position", "pk"))
+    return _SPOKEN.rows(dialogue=dialogue.pk)
 
 
 def _transcripts(dialogue: Dialogue, variants: list[Variant], alias: str, provider: Transcriber) -> dict[int, Heard]:
@@ -248,12 +259,25 @@ def _gone(clip: Clip) -> ProviderError:
     )
 
 
+_TOLD = ("check_name", "passed", "value", "threshold", "message")
+
+
+def _json(finding: QcReport) -> str:
+    return json.dumps(finding.detail)
+
+
 @transaction.atomic
 def _conclude(dialogue: Dialogue, findings: list[QcReport], blocking: frozenset[str] | None = None) -> Dialogue:
-    run = (QcReport.objects.filter(dialogue=dialogue).aggregate(last=Max("run"))["last"] or 0) + 1
-    for finding in findings:
-        finding.run = run
-    QcReport.objects.bulk_create(findings)
+    run = (_RUNS.first(dialogue=dialogue.pk) or 0) + 1
+    now = connection.ops.adapt_datetimefield_value(timezone.now())
+    rows_insert(
+        model=QcReport,
+        columns=["created", "run", "dialogue", "variant", *_TOLD, "detail"],
+        rows=(
+            (now, run, dialogue.pk, finding.variant_id, *(getattr(finding, name) for name in _TOLD), _json(finding))
+            for finding in findings
+        ),
+    )
     failed = sorted(
         {
             finding.check_name

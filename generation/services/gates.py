@@ -22,6 +22,7 @@ from django.utils.translation import gettext as _
 
 from eqstudio.errors import StudioError
 from eqstudio.ids import uid
+from eqstudio.prepared import Prepared
 from generation.models import ProviderGate, ProviderSlot
 from generation.services.leases import process_is_gone, process_name
 
@@ -88,11 +89,16 @@ def gate_close(*, kind: str, alias: str, after_s: float) -> None:
     _seen_open.pop(gate.name, None)
 
 
+_NOT_BEFORE = Prepared[datetime | None](
+    lambda name: ProviderGate.objects.filter(name=name).values_list("not_before", flat=True).order_by()
+)
+
+
 def _open_check(name: str) -> None:
     """Look at the gate, unless it was open a moment ago."""
     if time.monotonic() - _seen_open.get(name, -LOOK_S) < LOOK_S:
         return
-    until = ProviderGate.objects.filter(name=name).values_list("not_before", flat=True).first()
+    until = _NOT_BEFORE.first(name=name)
     left = (until - timezone.now()).total_seconds() if until else 0.0
     if left > 0:
         raise Busy(

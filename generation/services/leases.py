@@ -6,16 +6,17 @@ import os
 import socket
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.db.models.functions import Greatest
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from eqstudio.errors import Conflict
 from eqstudio.ids import uid
-from eqstudio.prepared import Prepared
+from eqstudio.prepared import Prepared, PreparedUpdate
 from generation.domain.lifecycle import IN_PRODUCTION
 from generation.models import Batch, Dialogue
 from generation.selectors.production import QUEUED, due
@@ -35,6 +36,27 @@ _PRODUCTION = [state.value for state in IN_PRODUCTION]
 _DUE = Prepared[Dialogue](
     lambda dialogue, now: (
         Dialogue.objects.filter(due(now), pk=dialogue).select_related("brief__batch", "corpus").order_by()
+    )
+)
+
+
+def _claiming(*, never: bool) -> PreparedUpdate:
+    """A claim of a dialogue that is as it was seen; ``never`` where no lease had an end."""
+    seen = ["pk", "state", "lease_owner", "attempts", "stops", *([] if never else ["lease_until"])]
+
+    def build(**given: Any) -> tuple[QuerySet[Dialogue], dict[str, Any]]:
+        as_seen = {name: given[name] for name in seen} | ({"lease_until": None} if never else {})
+        return Dialogue.objects.filter(**as_seen), {name: given[f"new_{name}"] for name in _CLAIMED}
+
+    return PreparedUpdate(build, names=[*seen, *(f"new_{name}" for name in _CLAIMED)])
+
+
+_CLAIMED = ("lease_until", "lease_owner", "attempts", "stops")
+_CLAIM = {never: _claiming(never=never) for never in (True, False)}
+_RELEASE = PreparedUpdate(
+    lambda dialogue, owner, until: (
+        Dialogue.objects.filter(pk=dialogue, lease_owner=owner),
+        {"lease_until": until, "lease_owner": ""},
     )
 )
 _WANTED = Prepared[int](
@@ -81,14 +103,20 @@ def lease_claim(*, dialogue_id: int, now: datetime) -> Dialogue | None:
     seen = _DUE.first(dialogue=dialogue_id, now=now)
     if seen is None:
         return None
-    owner = f"{process_name()}:{uid()}"
-    counted = {"attempts": F("attempts") + 1} if seen.lease_owner in {"", QUEUED} else {"stops": F("stops") + 1}
-    claimed = Dialogue.objects.filter(
-        pk=seen.pk, state=seen.state, lease_until=seen.lease_until, lease_owner=seen.lease_owner
-    ).update(lease_until=timezone.now() + LEASE, lease_owner=owner, **counted)
-    if not claimed:
+    began = seen.lease_owner in {"", QUEUED}
+    fresh = {
+        "lease_until": timezone.now() + LEASE,
+        "lease_owner": f"{process_name()}:{uid()}",
+        "attempts": seen.attempts + (1 if began else 0),
+        "stops": seen.stops + (0 if began else 1),
+    }
+    as_seen = {name: getattr(seen, name) for name in ("pk", "state", "lease_owner", "attempts", "stops")}
+    if seen.lease_until is not None:
+        as_seen["lease_until"] = seen.lease_until
+    if not _CLAIM[seen.lease_until is None].run(**as_seen, **{f"new_{name}": value for name, value in fresh.items()}):
         return None
-    seen.refresh_from_db(fields=["lease_until", "lease_owner", "attempts", "stops"])
+    for name, value in fresh.items():
+        setattr(seen, name, value)
     return seen
 
 
@@ -142,9 +170,7 @@ def lease_put_off(*, dialogue: Dialogue, until: datetime) -> None:
 def lease_release(*, dialogue: Dialogue, until: datetime | None = None) -> None:
     """Let go of a dialogue if this claim still holds it; ``until`` keeps it from being begun again before then."""
     if dialogue.lease_owner:
-        Dialogue.objects.filter(pk=dialogue.pk, lease_owner=dialogue.lease_owner).update(
-            lease_until=until, lease_owner=""
-        )
+        _RELEASE.run(dialogue=dialogue.pk, owner=dialogue.lease_owner, until=until)
         dialogue.lease_until, dialogue.lease_owner = until, ""
 
 

@@ -7,16 +7,16 @@ import json
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Protocol, TypeVar
 
 from django.db import IntegrityError, transaction
 
 from eqstudio.errors import ProviderError, Refused, Retry
 from eqstudio.net import redact
-from eqstudio.prepared import row_insert
+from eqstudio.prepared import Prepared, row_insert
 from generation.models import Dialogue, ProviderCall
-from generation.providers.base import RATE_LIMITED, UNREACHABLE, Usage
+from generation.providers.base import DROPPED, RATE_LIMITED, UNREACHABLE, Usage
 from generation.services.budgets import call_count, call_reserve
 from generation.services.gates import gate_close, gate_pass
 
@@ -66,14 +66,35 @@ def content_hash(content: Any) -> str:
 
 def call_find(request: Request) -> ProviderCall | None:
     """The call that answered this very request, if there was one."""
-    return ProviderCall.objects.filter(kind=request.kind, request_hash=request.hash, outcome="ok").first()
+    return _BY_REQUEST.first(kind=request.kind, request_hash=request.hash)
+
+
+_BY_REQUEST = Prepared[ProviderCall](
+    lambda kind, request_hash: ProviderCall.objects.filter(kind=kind, request_hash=request_hash, outcome="ok").order_by(
+        "pk"
+    )
+)
+
+
+@lru_cache(maxsize=64)
+def _by_requests(count: int) -> Prepared[ProviderCall]:
+    names = [f"hash_{number}" for number in range(count)]
+    return Prepared[ProviderCall](
+        lambda kind, **hashes: ProviderCall.objects.filter(
+            kind=kind, request_hash__in=[hashes[name] for name in names], outcome="ok"
+        ).order_by(),
+        names=["kind", *names],
+    )
 
 
 def calls_find(requests: Iterable[Request]) -> dict[str, ProviderCall]:
     """The calls that answered these requests (of one kind), by hash; one query."""
     wanted = list(requests)
-    kinds, hashes = {request.kind for request in wanted}, {request.hash for request in wanted}
-    found = ProviderCall.objects.filter(kind__in=kinds, request_hash__in=hashes, outcome="ok")
+    hashes = {request.hash for request in wanted}
+    if not hashes:
+        return {}
+    given = {f"hash_{number}": request_hash for number, request_hash in enumerate(hashes)}
+    found = _by_requests(len(hashes)).rows(kind=wanted[0].kind, **given)
     return {call.request_hash: call for call in found}
 
 
@@ -115,7 +136,8 @@ def _ask(request: Request, call: Callable[[], A]) -> tuple[A, int]:
 
 
 def _short(error: ProviderError) -> bool:
-    return isinstance(error.decision, Retry) and (error.cause == UNREACHABLE or error.cause.startswith("HTTP 5"))
+    passing = error.cause in {UNREACHABLE, DROPPED} or error.cause.startswith("HTTP 5")
+    return isinstance(error.decision, Retry) and passing
 
 
 def call_settle(request: Request, answer: Answer, *, latency_ms: int, result: dict[str, Any]) -> ProviderCall:

@@ -6,15 +6,32 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from eqstudio.errors import Conflict
 from eqstudio.events import event_record, events_record
 from eqstudio.models import User
+from eqstudio.prepared import PreparedUpdate
 from generation.domain.lifecycle import DialogueState, move_check
 from generation.models import Dialogue
 
 _MOVED_AT_ONCE = 500
+
+
+def _moving(*names: str) -> PreparedUpdate:
+    """The move of a dialogue that is still ``before``, with fresh values for the columns ``names``."""
+
+    def build(**given: Any) -> tuple[QuerySet[Dialogue], dict[str, Any]]:
+        still = Dialogue.objects.filter(pk=given["dialogue"], state=given["before"])
+        return still, {name: given[f"new_{name}"] for name in names}
+
+    return PreparedUpdate(build, names=["dialogue", "before", *(f"new_{name}" for name in names)])
+
+
+_FRESH = ("state", "updated", "attempts", "stops", "lease_until", "lease_owner")
+_MOVE = {True: _moving(*_FRESH, "error", "error_cause"), False: _moving(*_FRESH)}
+"""With and without what went wrong."""
 
 
 @transaction.atomic
@@ -30,7 +47,8 @@ def dialogue_move(*, dialogue: Dialogue, to: DialogueState, actor: User | None =
     fresh |= {"attempts": 0, "stops": 0, "lease_until": None, "lease_owner": ""}
     if after is not DialogueState.FAILED:
         fresh |= {"error": "", "error_cause": ""}
-    if not Dialogue.objects.filter(pk=dialogue.pk, state=before.value).update(**fresh):
+    given = {f"new_{name}": value for name, value in fresh.items()}
+    if not _MOVE["error" in fresh].run(dialogue=dialogue.pk, before=before.value, **given):
         raise Conflict(
             f"The dialogue is no longer {before}: somebody else moved it first. Nothing was changed; look again."
         )

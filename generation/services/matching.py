@@ -7,12 +7,15 @@ from dataclasses import replace
 from itertools import groupby
 from typing import NamedTuple
 
+from django.db import IntegrityError, transaction
 from django.db.models import Q, QuerySet
 
 from eqstudio.blobs import blob_put, blob_read
 from eqstudio.errors import StudioError
-from generation.domain.acoustics import level, loudness
+from eqstudio.prepared import row_insert
+from generation.domain.acoustics import level
 from generation.domain.level import TARGET_LUFS, TRUE_PEAK_DBTP, Loud, decibels, shared_target, true_peak
+from generation.domain.loudness import loudness
 from generation.intake import Decoded, audio_decode, playable_copy
 from generation.models import Clip, Corpus, Dialogue, Rendition, Turn, Variant
 
@@ -33,6 +36,11 @@ def clips_match(*, turn: Turn) -> list[Rendition]:
 def dialogue_match(*, dialogue: Dialogue) -> list[Rendition]:
     """Equally loud copies for every turn of a dialogue that is voiced; see ``clips_match``."""
     variants = Variant.objects.filter(turn__dialogue=dialogue).select_related("clip").order_by("turn__position", "pk")
+    return variants_match(variants=variants)
+
+
+def variants_match(*, variants: Iterable[Variant]) -> list[Rendition]:
+    """As ``dialogue_match``, for renditions that are read already with their clips, line by line."""
     return _matched([_voiced(line) for _turn, line in groupby(variants, key=lambda variant: variant.turn_id)])
 
 
@@ -60,10 +68,23 @@ def _matched(lines: Iterable[Sequence[Clip]]) -> list[Rendition]:
         copies = {clip.pk: _copy(clip, target) for clip in missing}
         there |= copies
         made += copies.values()
-    if made:
+    if made and not _kept(made):
         Rendition.objects.bulk_create(made, ignore_conflicts=True)
-        there = _there(wanted)  # another process's, where that was first
+        there = _there(wanted)
     return [there[pk] for pk in wanted]
+
+
+def _kept(made: Iterable[Rendition]) -> bool:
+    """Write the rows of new copies; False, and nothing written, where another process was first with one of them."""
+    try:
+        with transaction.atomic():
+            for copy in made:
+                row_insert(copy)
+    except IntegrityError:
+        for copy in made:
+            copy.pk, copy._state.adding = None, True  # noqa: SLF001 -- Django's documented way to a new row
+        return False
+    return True
 
 
 def _there(clips: Sequence[int]) -> dict[int, Rendition]:

@@ -11,8 +11,9 @@ from django.utils.translation import gettext as _
 from eqstudio.benchmarks import Benchmark, benchmark_get
 from eqstudio.benchmarks.base import BriefSpec, DialogueSpec, Prompt, TurnSpec
 from eqstudio.errors import InvalidInput, ProviderError, Retry
+from eqstudio.prepared import Prepared, row_insert, rows_insert_few
 from generation.domain.lifecycle import DialogueState
-from generation.models import Brief, Dialogue, Turn, Variant
+from generation.models import Brief, Dialogue, ProviderCall, Turn, Variant
 from generation.providers import TextProvider, VoiceProvider, text_providers, voice_providers
 from generation.services.leases import lease_renew
 from generation.services.ledger import UNUSABLE, Request, call_find, call_make, call_settle, call_spoil, content_hash
@@ -54,24 +55,34 @@ def brief_of(dialogue: Dialogue) -> Brief:
     return dialogue.brief
 
 
+_TITLES = Prepared[str](
+    lambda corpus, benchmark, category, language, before: (
+        Dialogue.objects.filter(corpus=corpus, benchmark=benchmark, category=category, language=language, pk__lt=before)
+        .exclude(title="")
+        .order_by("-pk")
+        .values_list("title", flat=True)[:AVOID_TITLES]
+    )
+)
+
+
 def brief_spec(dialogue: Dialogue, benchmark: Benchmark) -> BriefSpec:
     """The brief as the benchmark needs it; what it leaves open is drawn by the dialogue's seed."""
     brief = brief_of(dialogue)
     rng = Random(dialogue_seed(dialogue, "brief"))  # noqa: S311 -- variety, not secrecy
     valence, setting = rng.choice(benchmark.valences), rng.choice(benchmark.settings)
-    earlier = Dialogue.objects.filter(
-        corpus_id=dialogue.corpus_id,
+    earlier = _TITLES.rows(
+        corpus=dialogue.corpus_id,
         benchmark=dialogue.benchmark,
         category=dialogue.category,
         language=dialogue.language,
-        pk__lt=dialogue.pk,
-    ).exclude(title="")
+        before=dialogue.pk,
+    )
     return BriefSpec(
         category=benchmark.category(dialogue.category),
         language=dialogue.language,
         valence=brief.valence or valence,
         setting=brief.setting or setting,
-        avoid=tuple(earlier.order_by("-pk").values_list("title", flat=True)[:AVOID_TITLES]),
+        avoid=tuple(earlier),
     )
 
 
@@ -88,7 +99,7 @@ def _script(dialogue: Dialogue, brief: Brief, benchmark: Benchmark, spec: BriefS
 
 def _take(dialogue: Dialogue) -> str:
     """Scripts that did not fit were paid for and thrown away; each of them calls for another seed."""
-    spoilt = dialogue.calls.filter(kind="text", outcome="error", result__cause=UNUSABLE).count()
+    spoilt = len(_SPOILT.rows(dialogue=dialogue.pk))
     return f"take {spoilt}" if spoilt else ""
 
 
@@ -125,19 +136,30 @@ def _request(dialogue: Dialogue, brief: Brief, provider: TextProvider, prompt: P
     )
 
 
+_BY_SEED = Prepared[ProviderCall](
+    lambda dialogue, provider, seed, prompt_version: ProviderCall.objects.filter(
+        dialogue=dialogue, kind="text", provider=provider, seed=seed, prompt_version=prompt_version, outcome="ok"
+    ).order_by("-pk")
+)
+_SPOILT = Prepared[int](
+    lambda dialogue: ProviderCall.objects.filter(
+        dialogue=dialogue, kind="text", outcome="error", result__cause=UNUSABLE
+    ).values_list("pk", flat=True)
+)
+
+
 def _kept(request: Request) -> dict[str, object] | None:
     """The script that was paid for already: for this very request, or for this dialogue and seed with an earlier list
     of titles to avoid.
     """
     found = call_find(request)
     if found is None and request.dialogue is not None:
-        found = request.dialogue.calls.filter(
-            kind="text",
+        found = _BY_SEED.first(
+            dialogue=request.dialogue.pk,
             provider=request.provider,
             seed=request.seed,
             prompt_version=request.prompt_version,
-            outcome="ok",
-        ).first()
+        )
     return found.result["script"] if found else None
 
 
@@ -187,22 +209,28 @@ def dialogue_fill(*, dialogue: Dialogue, written: DialogueSpec, voice: VoiceProv
 
 
 def _turn_write(dialogue: Dialogue, turn: TurnSpec, voice: str) -> None:
-    row = Turn.objects.create(
-        dialogue=dialogue,
-        position=turn.position,
-        role=turn.role,
-        speaker=turn.speaker,
-        speaker_name=turn.speaker_name[:80],
-        gender=turn.gender,
-        voice=voice,
-    )
-    for variant in turn.variants:
-        Variant.objects.create(
-            turn=row,
-            label=variant.label,
-            text=variant.text,
-            tone=variant.delivery.instruction,
-            delivery=asdict(variant.delivery),
-            intended_grade=variant.grade,
-            rationale=variant.rationale,
+    row = row_insert(
+        Turn(
+            dialogue=dialogue,
+            position=turn.position,
+            role=turn.role,
+            speaker=turn.speaker,
+            speaker_name=turn.speaker_name[:80],
+            gender=turn.gender,
+            voice=voice,
         )
+    )
+    rows_insert_few(
+        [
+            Variant(
+                turn=row,
+                label=variant.label,
+                text=variant.text,
+                tone=variant.delivery.instruction,
+                delivery=asdict(variant.delivery),
+                intended_grade=variant.grade,
+                rationale=variant.rationale,
+            )
+            for variant in turn.variants
+        ]
+    )

@@ -7,13 +7,12 @@ from random import Random
 from typing import Any
 
 from django.db import transaction
-from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from eqstudio.benchmarks.base import Delivery
 from eqstudio.errors import InvalidInput, ProviderError, Retry
-from eqstudio.prepared import PreparedUpdate
+from eqstudio.prepared import Prepared, PreparedUpdate
 from generation.domain.lifecycle import DialogueState
 from generation.intake import Incoming, clip_keep, clip_prepare
 from generation.models import Clip, Dialogue, ProviderCall, Variant
@@ -49,10 +48,18 @@ def clips_synthesize(*, dialogue: Dialogue) -> Dialogue:
     return dialogue_move(dialogue=dialogue, to=DialogueState.VOICED, reason=f"voice by {alias}")
 
 
-def _silent(dialogue: Dialogue) -> QuerySet[Variant]:
+_MUTE = Prepared[Variant](
+    lambda dialogue: (
+        Variant.objects.filter(turn__dialogue=dialogue, clip=None)
+        .select_related("turn")
+        .order_by("turn__position", "uid")
+    )
+)
+
+
+def _silent(dialogue: Dialogue) -> list[Variant]:
     """Renditions of a line by public id: a store tells when each file came, so the order must not follow the key."""
-    mute = Variant.objects.filter(turn__dialogue=dialogue, clip=None)
-    return mute.select_related("turn").order_by("turn__position", "uid")
+    return _MUTE.rows(dialogue=dialogue.pk)
 
 
 def _speak(

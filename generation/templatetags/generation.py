@@ -35,6 +35,12 @@ def role_label(role: str) -> Any:
 
 
 @register.filter
+def variant_label(label: str) -> str:
+    """A version of a line in words."""
+    return str(words.VARIANT_LABELS.get(label, label))
+
+
+@register.filter
 def check_label(name: str) -> Any:
     """A quality check in words."""
     return words.CHECK_LABELS.get(name, name)

@@ -7,25 +7,13 @@ from typing import Any, NamedTuple
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from eqstudio.estimates import Estimate
 from generation.models import Dialogue
 from generation.selectors import batch_for, corpus_for, shortcuts_found
 from generation.views.guards import curating, person
-
-RULE_LABELS = {
-    "quieter": _("always the quieter one"),
-    "louder": _("always the louder one"),
-    "shorter": _("always the shorter one"),
-    "longer": _("always the longer one"),
-    "lower pitch": _("always the one with the lower pitch"),
-    "higher pitch": _("always the one with the higher pitch"),
-    "darker": _("always the darker one"),
-    "brighter": _("always the brighter one"),
-    "together": _("a model that knows all four measures, tried on dialogues it has not seen"),
-}
+from generation.words import RULE_LABELS
 
 
 class RuleRow(NamedTuple):

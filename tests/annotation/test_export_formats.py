@@ -31,6 +31,7 @@ from tests.generation.factories import (
 pytestmark = pytest.mark.django_db
 
 READ_BY = {
+    "croissant": ("", "audio"),
     "csv": ("", "audio"),
     "emodialogue": ("", "emodialogue"),
     "huggingface": ("", "huggingface"),
@@ -39,6 +40,7 @@ READ_BY = {
 }
 MAKERS = {"echomind": echomind_dialogue, "emosbench": emosbench_dialogue, "speecheq": speecheq_dialogue}
 ANY = [(name, made) for name in ("csv", "huggingface", "jsonl") for made in MAKERS]
+ONE = [("croissant", "echomind"), ("emodialogue", "emosbench"), ("speecheq", "speecheq")]
 ODD = "=SUM(A1:A9)\n\"quoted\", 'and' — 你好 \U0001f642"
 
 
@@ -54,7 +56,15 @@ def told(dialogue):
         (
             (turn.position, turn.role, turn.speaker, turn.speaker_name, turn.gender, turn.voice),
             sorted(
-                (v.label, v.text, v.tone, told_json(v.delivery), v.intended_grade or 0, v.rationale, v.clip.sha256)
+                (
+                    v.label,
+                    v.text,
+                    v.tone,
+                    told_json(v.delivery),
+                    v.intended_grade or 0,
+                    v.rationale,
+                    v.clip and v.clip.sha256,
+                )
                 for v in turn.variants.all()
             ),
         )
@@ -84,7 +94,7 @@ def furnished(made, **fields):
     return dialogue
 
 
-@pytest.mark.parametrize(("name", "made"), [*ANY, ("emodialogue", "emosbench"), ("speecheq", "speecheq")])
+@pytest.mark.parametrize(("name", "made"), [*ANY, *ONE])
 def test_what_was_exported_comes_in_again_as_it_was(tmp_path, name, made):
     corpus = CorpusFactory()
     there = [furnished(made, corpus=corpus, external_id=f"set-{n}") for n in range(3)]
@@ -99,6 +109,13 @@ def test_what_was_exported_comes_in_again_as_it_was(tmp_path, name, made):
     here = list(Dialogue.objects.filter(corpus=fresh).order_by("external_id"))
     assert [told(dialogue) for dialogue in here] == [told(dialogue) for dialogue in there]
     assert {dialogue.uid for dialogue in here}.isdisjoint(dialogue.uid for dialogue in there)
+
+
+def test_every_format_that_is_read_again_is_tried_above():
+    told = {name for name in exporters if "corpus_import" in exporters.get(name).opening}
+
+    assert set(READ_BY) == told | {"huggingface"}
+    assert {name for name, _made in [*ANY, *ONE]} == set(READ_BY)
 
 
 @pytest.mark.parametrize("name", sorted(exporters))
@@ -170,11 +187,13 @@ def test_every_format_gives_the_same_bytes_twice(tmp_path, name):
     assert first["files"] == second["files"]
 
 
-def test_judgements_come_in_again_as_ratings(tmp_path):
-    made = judged_round(items=3)
+@pytest.mark.parametrize("name", sorted(READ_BY))
+def test_judgements_come_in_again_as_ratings(tmp_path, name):
+    benchmark = exporters.get(name).benchmark or "speecheq"
+    made = judged_round(items=3, make=MAKERS[benchmark], benchmark=benchmark)
     split = split_freeze(name="arena", round=made, now=timezone.now())
 
-    split_export(split=split, format="jsonl", output=tmp_path / "out")
+    split_export(split=split, format=name, output=tmp_path / "out")
     report = ratings_import(path=tmp_path / "out" / "judgements" / "ratings.csv", round="again")
 
     assert report["refused"] == []

@@ -137,7 +137,7 @@ def test_without_its_secret_nothing_leaves(elsewhere, monkeypatch):
     after = delivery_send(delivery_id=delivery.pk, now=timezone.now())
 
     assert (after.state, elsewhere.got) == ("waiting", [])
-    assert "WEBHOOK_SECRET is not set" in after.error
+    assert "WEBHOOK_SECRET is not set; it should hold the secret that signs this webhook" in after.error
 
 
 def test_nobody_there_is_no_end(elsewhere):

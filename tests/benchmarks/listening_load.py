@@ -18,7 +18,7 @@ from collections import Counter
 CSRF = "a" * 32
 SLOT = re.compile(r'data-uid="([A-Za-z0-9_-]+)"( data-letter)?')
 DATA = re.compile(r'<script id="judge-data" type="application/json">(.*?)</script>', re.DOTALL)
-HEARD = [[0.0, 60.0]]
+HEARD = [[0.0, 0.01]]
 
 
 class Person(threading.Thread):

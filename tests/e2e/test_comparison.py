@@ -45,6 +45,7 @@ def addresses(study):
 def test_pages_fit_and_are_clean(new_page, sign_in, axe_check, study, width):
     page = new_page(viewport={"width": width, "height": 900})
     sign_in(page, researcher())
+    page.set_default_navigation_timeout(30_000)
     for name, address in addresses(study).items():
         page.goto(address)
         page.wait_for_load_state("networkidle")

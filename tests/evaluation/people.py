@@ -46,5 +46,5 @@ def answer_all(sitting, choose=right_answer, *, stop=None):
 
 def specials(study, purpose, count):
     made = [speecheq_dialogue() for _ in range(count)]
-    specials_set(study=study, purpose=purpose, codes=[one.uid for one in made])
+    specials_set(study=study, chosen={purpose: [one.uid for one in made]})
     return made

@@ -12,9 +12,11 @@ from django.urls import reverse
 
 from evaluation.domain import baselines
 from evaluation.services import comparison_build, release_build, respondent_drive, study_run
+from evaluation.services.judging import judge_advance, judge_create
 from tests.eqstudio.factories import annotator, researcher
 from tests.evaluation.compared import sat
 from tests.evaluation.factories import (
+    echomind_study,
     emosbench_study,
     model_respondent,
     sit_through,
@@ -22,6 +24,7 @@ from tests.evaluation.factories import (
     uneven_study,
     wrong_answer,
 )
+from tests.evaluation.test_judging import judge_all, replied
 
 pytestmark = pytest.mark.django_db
 
@@ -55,6 +58,37 @@ def test_the_release_recomputes_every_number_with_the_standard_library(make, tmp
     spoilt["respondents"][0]["estimates"][next(iter(spoilt["respondents"][0]["estimates"]))]["value"] = 0.123
     (tmp_path / "comparison.json").write_text(json.dumps(spoilt))
     assert recomputed(tmp_path).returncode == 1
+
+
+def test_the_release_recomputes_what_was_judged(tmp_path):
+    study = judged_study()
+    with zipfile.ZipFile(io.BytesIO(release_build(study=study))) as archive:
+        archive.extractall(tmp_path)
+    told = json.loads((tmp_path / "comparison.json").read_text())["replies"]
+    assert {pair["by"] for pair in told["pairs"]} == {"", told["judges"][0]["name"]}
+    done = recomputed(tmp_path)
+    assert (done.returncode, "0 differ" in done.stdout) == (0, True), done.stdout + done.stderr
+    judgements = (tmp_path / "judgements.csv").read_text()
+    assert "Judge 1," in judgements
+    assert "listener0" not in judgements
+    (tmp_path / "judgements.csv").write_text(judgements.replace("context_fit,5", "context_fit,1"))
+    spoilt = recomputed(tmp_path)
+    assert spoilt.returncode == 1
+    assert "context_fit by people" in spoilt.stdout
+
+
+def judged_study():
+    """Replies of two persons and two systems, judged by three people, one who can read the key, and a model."""
+    study = echomind_study(items=4)
+    for number in range(2):
+        replied(study, "", f"I hear you, number {number}.", user=annotator(username=f"replier{number}"))
+    for name, words in (("warm", "That sounds rough. Do you need anything?"), ("cold", "Noted."), ("blank", "Well.")):
+        replied(study, name, words)
+    for number, user in enumerate([*(annotator(username=f"listener{n}") for n in range(2)), researcher()]):
+        judge_all(study, user, lambda response, number=number: 1 + (response.pk + len(response.raw) + number) % 5)
+    for judge in judge_create(study=study, backend="random"):
+        judge_advance(judge=judge)
+    return study
 
 
 def test_the_release_tells_which_systems_its_norm_rests_on(tmp_path):

@@ -13,7 +13,7 @@ from eqstudio.benchmarks import benchmark_get
 from eqstudio.benchmarks.base import Trial, TrialKind
 from eqstudio.errors import Conflict, GiveUp, InvalidInput, ProviderError, Refused, Retry
 from evaluation.backends import Answer, Backend, backends
-from evaluation.domain.judging import FEW, SAME, SCALES, Judged, judge_agreement, judge_trial, rouge_l
+from evaluation.domain.judging import FEW, SAME, SCALES, Judged, judge_agreement, judge_trial
 from evaluation.models import JudgeWork, ReplyGrade, ReplyJudge, ReplyJudgement, Response
 from evaluation.selectors.replies import judges_at_work, replies_of
 from evaluation.services import comparison_build, response_record, sitting_open, trial_next
@@ -268,13 +268,6 @@ def test_replies_to_one_item_are_drawn_together():
     together = agreement_of(pairs, items=[n // 20 for n in range(40)])["pearson"]
     assert alone.value == together.value
     assert together.hi - together.lo != alone.hi - alone.lo
-
-
-def test_rouge_l_by_hand():
-    assert rouge_l(["the", "cat", "sat", "on", "the", "mat"], ["the", "cat", "on", "the", "mat"]) == pytest.approx(
-        10 / 11
-    )
-    assert rouge_l(["a"], []) == 0
 
 
 def test_figures_of_people_and_of_a_judge_stand_side_by_side_in_the_comparison(study, scripted):

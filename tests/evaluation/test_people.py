@@ -9,9 +9,7 @@ from eqstudio.access import is_guest
 from eqstudio.errors import Conflict, InvalidInput, NotFound
 from eqstudio.models import Event, User
 from evaluation.models import Participant, PersonalDetails
-from evaluation.services import (
-    sitting_open,
-)
+from evaluation.services import response_record, sitting_open, trial_next
 from evaluation.services.invitations import invitation_open, invitation_revoke, invitation_token, invitations_create
 from evaluation.services.joining import person_join, person_resume
 from evaluation.services.participants import (
@@ -20,9 +18,7 @@ from evaluation.services.participants import (
     headphones_fail,
     sitting_settle,
 )
-from tests.evaluation.factories import (
-    speecheq_study,
-)
+from tests.evaluation.factories import heard_all, speecheq_study
 from tests.evaluation.people import answer_all, join, protocol
 
 pytestmark = pytest.mark.django_db
@@ -170,6 +166,21 @@ def test_consent_is_kept_with_version_and_text(study):
     assert (given.version, given.language, given.agreed) == ("2", "en", True)
     assert len(given.text_hash) == 64
     assert participant.outcome == ""
+
+
+def test_without_consent_nothing_is_asked_and_nothing_taken(study):
+    joined = join(study)
+    record = trial_next(sitting=joined.sitting)
+    protocol(study, recruitment={"consent": {"version": "2", "text": {"en": "Do you agree?"}, "ethics": ""}})
+    given = {"trial": record, "raw": '{"answer": "A"}', "heard": heard_all(record)}
+
+    with pytest.raises(Conflict, match="before you have agreed"):
+        trial_next(sitting=joined.sitting)
+    with pytest.raises(Conflict, match="before you have agreed"):
+        response_record(**given)
+    consent_record(participant=Participant.objects.get(), agreed=True, language="en")
+    assert response_record(**given).trial == record
+    assert trial_next(sitting=joined.sitting) is not None
 
 
 def test_consent_names_the_language_of_the_text_that_was_read_and_not_of_the_page(study):

@@ -1,10 +1,14 @@
 """What a person is asked: practice, attention items and repetitions beside the items, and what of it is data."""
 
+import io
 from datetime import timedelta
 
+import numpy as np
 import pytest
+import soundfile
 from django.utils import timezone
 
+from eqstudio.blobs import blob_put
 from eqstudio.errors import Conflict, InvalidInput
 from evaluation.models import Part, PlanEntry, Response, SpecialItem, TrialRecord
 from evaluation.selectors import findings_of, marks_of, sitting_progress, sittings_told
@@ -17,7 +21,9 @@ from evaluation.services import (
 from evaluation.services.feedback import practice_feedback
 from evaluation.services.robustness import retest_build
 from evaluation.services.specials import specials_offered, specials_set
+from evaluation.services.specials_sound import left_to_audit
 from evaluation.services.withdrawal import participant_withdraw
+from generation.models import Clip
 from tests.annotation.factories import lease, round_with
 from tests.eqstudio.factories import annotator
 from tests.evaluation.factories import (
@@ -27,7 +33,7 @@ from tests.evaluation.factories import (
     wrong_answer,
 )
 from tests.evaluation.people import answer_all, join, protocol, specials
-from tests.generation.factories import emosbench_dialogue, speecheq_dialogue
+from tests.generation.factories import clip_make, emosbench_dialogue, speecheq_dialogue
 
 pytestmark = pytest.mark.django_db
 NOW = timezone.now
@@ -170,15 +176,15 @@ def test_a_dialogue_that_will_not_do_as_a_special_item_is_named(study, wrong):
         code = dialogue.uid
 
     with pytest.raises(InvalidInput, match=code):
-        specials_set(study=study, purpose=Part.ATTENTION, codes=[code])
+        specials_set(study=study, chosen={Part.ATTENTION: [code]})
 
 
 def test_the_same_code_twice_is_refused_and_changes_nothing(study):
     one, other = speecheq_dialogue(), speecheq_dialogue()
-    specials_set(study=study, purpose=Part.PRACTICE, codes=[other.uid])
+    specials_set(study=study, chosen={Part.PRACTICE: [other.uid]})
 
     with pytest.raises(InvalidInput, match=f"{one.uid}: it is there twice"):
-        specials_set(study=study, purpose=Part.PRACTICE, codes=[one.uid, other.uid, f" {one.uid}"])
+        specials_set(study=study, chosen={Part.PRACTICE: [one.uid, other.uid, f" {one.uid}"]})
 
     assert [item.dialogue for item in SpecialItem.objects.all()] == [other]
 
@@ -203,8 +209,70 @@ def test_a_copy_of_an_item_is_neither_offered_nor_taken_as_a_special_item(study,
 
     assert specials_offered(study=study, purpose=Part.PRACTICE) == [outside]
     with pytest.raises(InvalidInput, match=f"{copy.uid}.*{told}"):
-        specials_set(study=study, purpose=Part.PRACTICE, codes=[outside.uid, copy.uid])
+        specials_set(study=study, chosen={Part.PRACTICE: [outside.uid, copy.uid]})
     assert not study.specials.exists()
+
+
+def spoken(dialogue, *, gain=1.0, pad=0):
+    """Give a dialogue a recording of its own that is long enough to be told from others: the same tune for everybody."""
+    rng = np.random.default_rng(3)
+    notes = [np.sin(2 * np.pi * hz * np.arange(1_600) / 16_000) for hz in rng.uniform(200, 3_000, 12)]
+    samples = np.concatenate([np.zeros(pad), gain * 0.3 * np.concatenate(notes)])
+    buffer = io.BytesIO()
+    soundfile.write(buffer, samples, 16_000, format="WAV")
+    clip = clip_make(duration=1.2)
+    clip = Clip.objects.create(
+        **{
+            **{
+                f.name: getattr(clip, f.name)
+                for f in Clip._meta.concrete_fields
+                if f.name not in {"id", "uid", "sha256"}
+            },
+            "sha256": blob_put(buffer.getvalue()),
+        }
+    )
+    dialogue.turns.first().variants.update(clip=clip)
+
+
+def test_a_recording_that_was_made_louder_and_padded_is_still_a_copy(study):
+    copy, outside = speecheq_dialogue(), speecheq_dialogue()
+    spoken(study.split.items.first().dialogue)
+    spoken(copy, gain=0.5, pad=160)
+
+    with pytest.raises(InvalidInput, match=f"{copy.uid}: it has a recording that sounds like"):
+        specials_set(study=study, chosen={Part.PRACTICE: [outside.uid, copy.uid]})
+    assert not study.specials.exists()
+    specials_set(study=study, chosen={Part.PRACTICE: [outside.uid]})
+
+
+def test_recordings_of_a_large_split_are_left_to_its_audit(study, monkeypatch):
+    spoken(study.split.items.first().dialogue)
+    assert left_to_audit(study) == 0
+    monkeypatch.setattr("evaluation.services.specials_sound.MOST_MEASURED", 0)
+    assert left_to_audit(study) == 1
+    specials_set(study=study, chosen={Part.PRACTICE: [speecheq_dialogue().uid]})
+    assert left_to_audit(study) == 1
+
+
+def test_practice_and_attention_are_one_choice_and_hold_no_copies_of_each_other(study):
+    one, other, third = speecheq_dialogue(), speecheq_dialogue(), speecheq_dialogue()
+    specials_set(study=study, chosen={Part.PRACTICE: [one.uid]})
+    words, sound = copy_of(one, "words"), copy_of(one, "sound")
+    spoken(other)
+    spoken(third, gain=0.5)
+
+    for copy in (words, sound):
+        with pytest.raises(InvalidInput, match=f"{copy.uid}: it is a copy") as caught:
+            specials_set(study=study, chosen={Part.ATTENTION: [copy.uid]})
+        assert caught.value.field == "attention"
+    with pytest.raises(InvalidInput, match="it is a copy"):
+        specials_set(study=study, chosen={Part.PRACTICE: [other.uid], Part.ATTENTION: [third.uid]})
+    with pytest.raises(InvalidInput, match="for the other purpose already"):
+        specials_set(study=study, chosen={Part.ATTENTION: [one.uid]})
+    assert [item.dialogue for item in study.specials.all()] == [one]
+
+    specials_set(study=study, chosen={Part.PRACTICE: [other.uid], Part.ATTENTION: [one.uid]})
+    assert {item.dialogue: item.purpose for item in study.specials.all()} == {other: "practice", one: "attention"}
 
 
 def test_offered_dialogues_are_none_of_the_study(study):

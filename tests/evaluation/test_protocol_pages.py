@@ -238,6 +238,19 @@ def test_a_study_is_made_with_a_protocol_from_a_file(tmp_path):
     assert protocol_of(study).recruitment.pay == 9
 
 
+def test_a_study_with_practice_and_attention_items_is_made_and_locked_at_once(tmp_path):
+    text = "[execution]\npractice = 1\nattention = 1\n"
+    with pytest.raises(SystemExit):
+        run(tmp_path, text, lock=True)
+    assert not Study.objects.exists()
+    practice, attention = speecheq_dialogue(), speecheq_dialogue()
+    made = run(tmp_path, text, lock=True, practice=[practice.uid], attention=[attention.uid])
+    study = Study.objects.get()
+    assert made["locked_at"] is not None
+    told = registration_build(study=study)["registration"]["specials"]
+    assert told == {"practice": [practice.uid], "attention": [attention.uid]}
+
+
 def test_json_will_do_too(tmp_path):
     run(tmp_path, '{"execution": {"practice": 3}}', name="p.json")
     assert protocol_of(Study.objects.get()).execution.practice == 3

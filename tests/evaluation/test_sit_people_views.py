@@ -12,8 +12,8 @@ from django.utils import timezone
 
 from annotation.domain.headphones import tones_of
 from annotation.services.headphones import token_open
-from evaluation.models import Consent, Part, Participant, PersonalDetails, Response, TrialRecord
-from evaluation.services import study_close
+from evaluation.models import Consent, Part, Participant, PersonalDetails, Response, Sitting, TrialRecord
+from evaluation.services import sitting_cancel, study_close
 from evaluation.services.invitations import invitation_token, invitations_create
 from tests.evaluation.factories import heard_all, right_answer, speecheq_study, wrong_answer
 from tests.evaluation.people import answer_all, protocol, specials
@@ -293,6 +293,22 @@ def test_a_guest_withdraws_by_the_page_also_afterwards(client, study, link):
     assert (participant.outcome, participant.reason) == ("complete", "")
     assert participant.withdrawn_at is not None
     assert "in no figure any more" in client.get(here).content.decode()
+
+
+def test_who_only_practised_can_withdraw_too(client, study, link):
+    specials(study, Part.PRACTICE, 1)
+    protocol(study, execution={"practice": 1})
+    here = come_in(client, link)
+    sitting = Participant.objects.get().respondent.sittings.get()
+    withdraw = reverse("sit_withdraw", args=[sitting.uid])
+
+    sitting_cancel(sitting=sitting)
+    assert withdraw not in client.get(here).content.decode()
+    Sitting.objects.update(state="open")
+    sitting.refresh_from_db()
+    assert answer_all(sitting, stop=1) == ["practice"]
+    sitting_cancel(sitting=sitting)
+    assert withdraw in client.get(here).content.decode()
 
 
 def test_a_study_that_is_not_ready_says_so_on_the_page(client, study, link):

@@ -16,6 +16,7 @@ import pytest
 from eqstudio.blobs import blob_read
 from eqstudio.errors import InvalidInput
 from generation import intake
+from generation.domain.plain_wav import plain_wav
 from generation.intake import _plays, audio_decode, clip_ingest, clip_measures, clip_take
 from generation.media import clip_served
 from generation.models import Clip, Rendition
@@ -23,6 +24,8 @@ from tests.audio import RATE, encoded, m4a, silence, speechlike, tone, wav
 
 pytestmark = pytest.mark.sqlite_enough
 SPEECH = speechlike(seconds=1.5)
+STRANGE = encoded(SPEECH, format="FLAC")
+"""What the child process decodes; a plain WAV is read without it."""
 
 
 def refusal(data: bytes, name: str = "take1.wav") -> str:
@@ -218,16 +221,52 @@ def test_a_big_endian_wav_is_refused_by_name():
     assert "big-endian WAV (RIFX)" in refusal(encoded(SPEECH, subtype="PCM_16", endian="BIG"))
 
 
+@pytest.mark.parametrize("channels", [1, 2])
+@pytest.mark.parametrize("rate", [8_000, 16_000, 44_100])
+def test_a_plain_wav_is_read_as_the_decoder_reads_it(monkeypatch, channels, rate):
+    data = encoded(np.repeat(SPEECH[:, None], channels, axis=1), rate=rate, subtype="PCM_16")
+    plain = audio_decode(data=data)
+    monkeypatch.setattr(intake, "plain_wav", lambda _data, longest_s: None)
+    decoded = audio_decode(data=data)
+    assert np.array_equal(plain.samples, decoded.samples)
+    assert plain.samples.dtype == decoded.samples.dtype == np.float32
+    assert (plain.rate, plain.format, plain.subtype, plain.intact) == (rate, "WAV", "PCM_16", True)
+    assert (decoded.rate, decoded.format, decoded.subtype, decoded.intact) == (rate, "WAV", "PCM_16", True)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        wav(SPEECH)[:44],
+        wav(SPEECH)[:-1],
+        wav(SPEECH) + b"\0",
+        wav(SPEECH)[:24] + bytes(4) + wav(SPEECH)[28:],
+        wav(SPEECH)[:22] + b"\3" + wav(SPEECH)[23:],
+        encoded(SPEECH, subtype="PCM_24"),
+        encoded(SPEECH, subtype="FLOAT"),
+        STRANGE,
+    ],
+    ids=["empty", "no-sound", "cut-off", "more", "no-rate", "channels", "24-bit", "float", "flac"],
+)
+def test_what_is_no_plain_wav_is_left_to_the_decoder(data):
+    assert plain_wav(data, longest_s=60.0) is None
+
+
+def test_a_plain_wav_that_is_too_long_is_left_to_the_decoder():
+    assert plain_wav(wav(SPEECH), longest_s=1.0) is None
+
+
 def test_the_decoder_is_one_warm_child():
-    audio_decode(data=wav(SPEECH))
+    audio_decode(data=STRANGE)
     first = intake._decoder._process.pid
     for _ in range(20):
-        audio_decode(data=wav(SPEECH))
+        audio_decode(data=STRANGE)
     assert intake._decoder._process.pid == first
 
 
 def test_a_crash_is_told_and_the_next_file_is_read(monkeypatch):
-    audio_decode(data=wav(SPEECH))
+    audio_decode(data=STRANGE)
     dying = intake._decoder._process
     real = intake._exchange
 
@@ -236,17 +275,17 @@ def test_a_crash_is_told_and_the_next_file_is_read(monkeypatch):
         return real(process, head, data)
 
     monkeypatch.setattr(intake, "_exchange", crashed)
-    assert refusal(wav(SPEECH), "evil.ogg") == "The decoder crashed on evil.ogg; the file was refused."
+    assert refusal(STRANGE, "evil.ogg") == "The decoder crashed on evil.ogg; the file was refused."
     monkeypatch.setattr(intake, "_exchange", real)
-    assert audio_decode(data=wav(SPEECH)).samples.shape == (24_000, 1)
+    assert audio_decode(data=STRANGE).samples.shape == (24_000, 1)
     assert intake._decoder._process.pid != dying.pid
 
 
 def test_a_decoder_that_stalls_is_stopped(monkeypatch):
     monkeypatch.setattr(intake, "WALL_SECONDS", 0.3)
-    audio_decode(data=wav(SPEECH))
+    audio_decode(data=STRANGE)
     os.kill(intake._decoder._process.pid, signal.SIGSTOP)
-    assert refusal(wav(SPEECH), "slow.wav") == "slow.wav: decoding took too long and was stopped."
+    assert refusal(STRANGE, "slow.flac") == "slow.flac: decoding took too long and was stopped."
 
 
 def test_a_file_that_needs_too_much_memory_is_refused_not_fatal(monkeypatch):

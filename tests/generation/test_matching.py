@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eqstudio.blobs import blob_key, blob_read
-from generation.domain.acoustics import loudness
 from generation.domain.level import TARGET_LUFS, TRUE_PEAK_DBTP, Loud, decibels, shared_target, true_peak
+from generation.domain.loudness import loudness
 from generation.intake import audio_decode, clip_ingest
 from generation.media import clip_card, clip_served
 from generation.models import Clip, Rendition, Variant

@@ -227,6 +227,38 @@ def test_a_transcript_is_asked_for_and_read(server, audio, name):
     assert name in server.requests[-1].body
 
 
+def hear():
+    return OpenAITranscriber().transcribe(audio=wav(speechlike(seconds=0.5)), language="en")
+
+
+@pytest.mark.parametrize("ask", [speak, hear])
+@pytest.mark.parametrize(
+    ("reply", "cause", "decision"),
+    [
+        (Reply.rate_limited(after=33), "rate limited", Retry(33.0, pause=True)),
+        (Reply.error(500), "HTTP 500", Retry(10)),
+        (Reply.error(401), "HTTP 401", GiveUp()),
+        (Reply.error(400, code="content_policy_violation"), "refused", GiveUp()),
+        (Reply.hang_up(), "dropped", Retry(5)),
+        (Reply.web_page(), "not an API", GiveUp()),
+    ],
+    ids=["429", "500", "401", "policy", "hang-up", "page"],
+)
+def test_a_failing_sound_endpoint_decides(server, ask, reply, cause, decision):
+    server.script(reply)
+    with pytest.raises(ProviderError) as caught:
+        ask()
+    assert (caught.value.cause, caught.value.decision) == (cause, decision)
+    assert "a-secret" not in caught.value.message
+
+
+def test_a_transcript_without_text_is_told(server, monkeypatch):
+    monkeypatch.setattr("generation.providers.transcriber.openai.form_post", lambda *_asked, **_told: {"words": []})
+    with pytest.raises(ProviderError) as caught:
+        hear()
+    assert (caught.value.cause, caught.value.decision) == ("unreadable", GiveUp())
+
+
 def test_a_missing_key_names_its_variable(server, monkeypatch):
     monkeypatch.delenv("TEST_KEY")
     with pytest.raises(InvalidInput) as caught:

@@ -103,7 +103,9 @@ def choice(items: Iterable[Offered], recipe: Recipe) -> Choice:
         if wanted:
             left = _step(steps, rule, left, limit(left, recipe))
     left = sorted(left, key=lambda item: (item.category, item.identity, item.key))
-    return Choice(left, {item.key: sides[item.key] for item in left}, steps, shortfalls(left, recipe))
+    if len(left) < len(sides):
+        sides = {item.key: sides[item.key] for item in left}
+    return Choice(left, sides, steps, shortfalls(left, recipe))
 
 
 def _step(steps: list[Step], rule: str, before: list[Offered], after: list[Offered]) -> list[Offered]:

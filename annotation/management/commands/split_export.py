@@ -32,7 +32,7 @@ class Command(StudioCommand):
     def run(self, **options: Any) -> dict[str, Any]:
         if options["push"]:
             push_check(repository=options["push"], token_env=options["token_env"])
-            secret(options["token_env"])
+            secret(options["token_env"], holds="the token of the hub")
         told = self._export(**options)
         if not options["push"]:
             return told

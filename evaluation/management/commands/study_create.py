@@ -14,8 +14,10 @@ from annotation.selectors import split_named
 from eqstudio.benchmarks import benchmarks
 from eqstudio.errors import InvalidInput
 from eqstudio.management.base import StudioCommand
+from evaluation.models import Part
 from evaluation.selectors import items_counted
 from evaluation.services import protocol_lock, protocol_save, study_create
+from evaluation.services.specials import specials_set
 
 
 class Command(StudioCommand):
@@ -36,6 +38,16 @@ class Command(StudioCommand):
             metavar="FILE",
             help="TOML or JSON with what is declared beforehand: design, sampling, recruitment, execution, analysis",
         )
+        parser.add_argument(
+            "--practice", nargs="+", default=[], metavar="CODE", help="dialogues outside the split to practise on"
+        )
+        parser.add_argument(
+            "--attention",
+            nargs="+",
+            default=[],
+            metavar="CODE",
+            help="dialogues outside the split to show attention with",
+        )
         parser.add_argument("--lock", action="store_true", help="lock the protocol at once")
 
     def run(self, **options: Any) -> dict[str, Any]:
@@ -52,6 +64,9 @@ class Command(StudioCommand):
                     version = protocol_save(study=study, content=content)
                 except InvalidInput as error:
                     raise InvalidInput(f"{options['protocol']}: {error.message}", field=error.field) from error
+            if options["practice"] or options["attention"]:
+                chosen = {Part.PRACTICE: options["practice"], Part.ATTENTION: options["attention"]}
+                specials_set(study=study, chosen=chosen)
             if options["lock"]:
                 version = protocol_lock(study=study)
         return {

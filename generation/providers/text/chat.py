@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ValidationError
@@ -97,10 +98,14 @@ def chat_check(endpoint: Endpoint, model: str, *, what: str, dialect: Dialect = 
     return call_check(
         endpoint,
         model,
-        lambda client: client.chat.completions.create(
-            model=model,
-            messages=[{"role": "user", "content": "Say yes."}],
-            **{dialect.tokens_option: CHECK_TOKENS},
+        lambda small: sdk_call(
+            small,
+            lambda client: client.chat.completions.create(
+                model=model,
+                messages=[{"role": "user", "content": "Say yes."}],
+                **{dialect.tokens_option: CHECK_TOKENS},
+            ),
+            what=what,
         ),
         what=what,
     )
@@ -145,8 +150,9 @@ def faults(error: ValidationError) -> str:
     return "; ".join(shown) + more
 
 
+@lru_cache(maxsize=64)
 def strict_schema(schema: type[BaseModel]) -> dict[str, Any]:
-    """The JSON schema in the strict dialect: every object closed, every property required, no defaults."""
+    """The JSON schema in the strict dialect: every object closed, every property required, no defaults. To be read only."""
     closed: dict[str, Any] = _closed(schema.model_json_schema())
     return closed
 

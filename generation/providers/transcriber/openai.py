@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 from django.conf import settings
 
-from eqstudio.errors import InvalidInput
+from eqstudio.errors import GiveUp, InvalidInput, ProviderError
 from eqstudio.net import Endpoint
+from eqstudio.net_json import form_post
 from generation.providers.base import CheckResult, Transcriber, TranscriptResult, Usage
-from generation.providers.calls import call_check, cost, sdk_call, stopwatch, unset
+from generation.providers.calls import call_check, cost, stopwatch, unset
 from generation.providers.voice.openai import wav_seconds
 from generation.providers.voice.wav import wav_bytes
 
@@ -33,35 +34,32 @@ class OpenAITranscriber(Transcriber):
         what = f"Transcribing with {self.model}"
         if not self.model or not self.endpoint.base_url:
             raise InvalidInput(unset(what), field="transcriber")
-        name, kind = _NAMES.get(audio[:4], ("clip.mp3", "audio/mpeg"))
         with stopwatch() as watch:
-            answer = sdk_call(
-                self.endpoint,
-                lambda client: client.audio.transcriptions.create(
-                    model=self.model, file=(name, audio, kind), language=language
-                ),
-                what=what,
-            )
-        told = getattr(answer, "usage", None)
-        tokens_in, tokens_out = getattr(told, "input_tokens", None), getattr(told, "output_tokens", None)
+            answer = self._asked(self.endpoint, audio, language, what)
+        told = answer.get("usage")
+        used = told if isinstance(told, dict) else {}
+        tokens_in, tokens_out = used.get("input_tokens"), used.get("output_tokens")
+        seconds = answer.get("duration") or used.get("seconds")
         usage = Usage(
             tokens_in=tokens_in,
             tokens_out=tokens_out,
             latency_ms=watch.ms,
-            cost=cost(self.model, tokens_in=tokens_in, tokens_out=tokens_out, seconds=_seconds(audio, answer)),
+            cost=cost(self.model, tokens_in=tokens_in, tokens_out=tokens_out, seconds=_seconds(audio, seconds)),
         )
-        return TranscriptResult(text=answer.text.strip(), model=self.model, usage=usage)
+        return TranscriptResult(text=answer["text"].strip(), model=self.model, usage=usage)
 
     def check(self) -> CheckResult:
         """Have half a second of nothing transcribed."""
-        return call_check(
-            self.endpoint,
-            self.model,
-            lambda client: client.audio.transcriptions.create(
-                model=self.model, file=("silence.wav", wav_bytes(np.zeros(8000), 16_000), "audio/wav"), language="en"
-            ),
-            what="Checking the transcription endpoint",
-        )
+        what, silence = "Checking the transcription endpoint", wav_bytes(np.zeros(8000), 16_000)
+        return call_check(self.endpoint, self.model, lambda small: self._asked(small, silence, "en", what), what=what)
+
+    def _asked(self, endpoint: Endpoint, audio: bytes, language: str, what: str) -> dict[str, Any]:
+        name, kind = _NAMES.get(audio[:4], ("clip.mp3", "audio/mpeg"))
+        fields = {"model": self.model, "language": language}
+        answer = form_post(endpoint, "audio/transcriptions", fields, (name, audio, kind), what=what)
+        if not isinstance(answer.get("text"), str):
+            raise ProviderError(f"{what}: the answer holds no text.", cause="unreadable", decision=GiveUp())
+        return answer
 
 
 class ServerTranscriber(OpenAITranscriber):
@@ -80,9 +78,8 @@ class ServerTranscriber(OpenAITranscriber):
         return {"base_url": self.endpoint.base_url}
 
 
-def _seconds(audio: bytes, answer: Any) -> float | None:
+def _seconds(audio: bytes, told: float | str | None) -> float | None:
     """For a price per minute: what the answer says, else what the WAV's header says."""
-    told = getattr(answer, "duration", None) or getattr(getattr(answer, "usage", None), "seconds", None)
     if told:
         return float(told)
     return wav_seconds(audio) if audio[:4] == b"RIFF" else None

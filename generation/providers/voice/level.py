@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from generation.domain.acoustics import loudness
 from generation.domain.level import TARGET_LUFS, true_peak
+from generation.domain.loudness import loudness
 from generation.providers.voice.wav import PEAK_LIMIT
 
 if TYPE_CHECKING:

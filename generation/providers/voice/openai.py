@@ -8,8 +8,9 @@ from django.conf import settings
 
 from eqstudio.errors import InvalidInput, ProviderError, Retry
 from eqstudio.net import Endpoint
+from eqstudio.net_json import bytes_post
 from generation.providers.base import CheckResult, Usage, VoiceProvider, VoiceResult
-from generation.providers.calls import call_check, cost, sdk_call, stopwatch, unset
+from generation.providers.calls import call_check, cost, stopwatch, unset
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,17 +53,7 @@ class OpenAIVoice(VoiceProvider):
         if not self.model or not self.endpoint.base_url:
             raise InvalidInput(unset(what), field="voice")
         with stopwatch() as watch:
-            answer = sdk_call(
-                self.endpoint,
-                lambda client: client.audio.speech.create(
-                    model=self.model,
-                    voice=voice,
-                    input=text,
-                    instructions=delivery.instruction,
-                    response_format="wav",
-                ).read(),
-                what=what,
-            )
+            answer = self._asked(self.endpoint, what, voice=voice, input=text, instructions=delivery.instruction)
         if answer[:4] != b"RIFF":
             raise ProviderError(
                 f"{what}: the answer is not a WAV file ({len(answer)} bytes).", cause="not audio", decision=Retry(0)
@@ -78,17 +69,17 @@ class OpenAIVoice(VoiceProvider):
 
     def check(self) -> CheckResult:
         """Have one word spoken."""
+        what, voice = "Checking the speech endpoint", self.voice_for(gender="", language="en", index=0)
         return call_check(
             self.endpoint,
             self.model,
-            lambda client: client.audio.speech.create(
-                model=self.model,
-                voice=self.voice_for(gender="", language="en", index=0),
-                input="Yes.",
-                response_format="wav",
-            ).read(),
-            what="Checking the speech endpoint",
+            lambda small: self._asked(small, what, voice=voice, input="Yes."),
+            what=what,
         )
+
+    def _asked(self, endpoint: Endpoint, what: str, **asked: str) -> bytes:
+        body = {"model": self.model, **asked, "response_format": "wav"}
+        return bytes_post(endpoint, "audio/speech", body, what=what)
 
 
 class ServerVoice(OpenAIVoice):

@@ -27,6 +27,7 @@ let keepTimer = null;
 const $ = (selector) => place.querySelector(selector);
 const groupOf = (name) => $(`fieldset[data-group="${name}"]`);
 const now = () => new Date().toISOString();
+const clock = (when) => new Date(when).toLocaleTimeString(document.documentElement.lang, { hour: "2-digit", minute: "2-digit" });
 
 function begin() {
   const block = $("#scales-data");
@@ -40,6 +41,8 @@ function begin() {
   for (const [group, value] of Object.entries(sheet.values)) groupOf(group).querySelector(`input[value="${value}"]`).checked = true;
   if ($("#scales-comment")) $("#scales-comment").value = sheet.comment;
   refresh();
+  const until = $(".judge-times time");
+  if (until) until.textContent = clock(until.dateTime);
   const first = clipsIn(place)[0];
   if (first) first.wave.focus({ preventScroll: true });
   else $("input")?.focus({ preventScroll: true });

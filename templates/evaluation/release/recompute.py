@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Work every figure of comparison.json out again from answers.csv, with Python's standard library alone.
+"""Work every figure of comparison.json out again from the tables beside it, with Python's standard library alone.
 
 Usage: python3 recompute.py [FOLDER] [--replicates N]. Ends with 0 when everything agrees. Values, counts, closed intervals and
 exact p-values must agree to nine digits; intervals that are resampled come from another generator here and are held to within
@@ -29,6 +29,7 @@ from formulas import (
     voted,
     wilson,
 )
+from judged import Judged
 
 EXACT = 1e-9
 PEOPLE = {
@@ -60,6 +61,7 @@ class Check:
 
 class Recomputed:
     def __init__(self, folder, replicates):
+        self.folder = folder
         self.result = json.loads((folder / "comparison.json").read_text(encoding="utf-8"))
         self.sheets, self.people, self.items, self.letters, self.outcomes = scores_read(folder / "answers.csv")
         self.rng, self.replicates, self.check = random.Random(7), replicates, Check()
@@ -137,6 +139,8 @@ class Recomputed:
         self.pairs()
         self.weighted()
         self.seq()
+        if self.result.get("replies"):
+            Judged(self.folder, self.result["replies"], self.check, self.rng, self.replicates).run()
         return self.check
 
     def entry(self, entry):

@@ -1,0 +1,152 @@
+"""Files of answers in the background: sent to a page, taken in or looked at by a worker, stopped between two items."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from eqstudio.blobs import blob_put, blob_read
+from eqstudio.errors import Conflict, StudioError
+from eqstudio.events import event_record
+from eqstudio.models import User
+from evaluation.models import AnswerIntake, Study
+from evaluation.services.imports import respondent_check, responses_import, responses_preview
+
+LEASE = timedelta(minutes=3)
+"""Renewed between items; the sweep takes up what has not been renewed for so long."""
+RENEW_S = 1.0
+STEP_S = 240.0
+"""After this long the rest is the next step; a task has ten minutes."""
+MOST_NAME = 200
+REFUSALS_KEPT = 20
+State = AnswerIntake.State
+UNDER_WAY = (State.WAITING, State.RUNNING)
+
+
+class _Stopped(Exception):  # noqa: N818 -- no error: somebody stopped it, or another worker has it
+    pass
+
+
+class _StepOver(Exception):  # noqa: N818 -- no error: the rest is the next step
+    pass
+
+
+@transaction.atomic
+def intake_request(
+    *,
+    study: Study,
+    data: bytes,
+    name: str,
+    format: str,  # noqa: A002 -- the word of the form
+    respondent: str,
+    look: bool = False,
+    actor: User | None = None,
+) -> AnswerIntake:
+    """Keep a file and ask for its answers to be taken in, or only looked at; the same that is under way is returned instead.
+
+    Inserts the row and, unless it only looks, one Event; the task is enqueued by whoever calls. InvalidInput or Conflict where
+    answers cannot go under the name of the respondent.
+    """
+    respondent_check(study, respondent)
+    asked = {"sha256": blob_put(data), "format": format, "respondent": respondent.strip(), "look": look}
+    waiting = study.answer_intakes.filter(state__in=UNDER_WAY, **asked).first()
+    if waiting is not None:
+        return waiting
+    made = AnswerIntake.objects.create(study=study, name=name[-255:], created_by=actor, **asked)
+    if not look:
+        event_record(actor=actor, verb="answer_intake", entity=study, file=made.name, respondent=made.respondent)
+    return made
+
+
+def intake_stop(*, intake: AnswerIntake) -> None:
+    """Stop before the next item; what has come in stays and can be taken out like any import. Conflict when it has ended."""
+    changed = AnswerIntake.objects.filter(pk=intake.pk, state__in=UNDER_WAY)
+    if not changed.update(state=State.STOPPED, lease_until=None):
+        raise Conflict(_("This import has ended already, so there is nothing to stop."))
+
+
+def intakes_due(*, now: datetime) -> QuerySet[AnswerIntake]:
+    """Those nobody works on: waiting ones, and running ones whose lease is over."""
+    return AnswerIntake.objects.filter(Q(state=State.WAITING) | Q(state=State.RUNNING, lease_until__lte=now))
+
+
+def intake_run(*, intake_id: int, now: datetime, step_s: float = STEP_S) -> AnswerIntake:
+    """Take the answers in, or look at them; run twice, or again after a kill, each comes in once.
+
+    Claims the row by one conditional UPDATE and renews its lease between items. Ends DONE with what came of it, FAILED with
+    what is wrong, or WAITING where the time of a step is over.
+    """
+    lease = now + LEASE
+    claimed = intakes_due(now=now).filter(pk=intake_id).update(state=State.RUNNING, lease_until=lease)
+    intake = AnswerIntake.objects.select_related("study__split", "created_by").get(pk=intake_id)
+    if not claimed:
+        return intake
+    mine = _Mine(intake, lease, time.monotonic() + step_s)
+    try:
+        told = _told(intake, mine.progress)
+    except _Stopped:
+        pass
+    except _StepOver:
+        mine.update(state=State.WAITING, lease_until=None)
+    except StudioError as error:
+        mine.update(state=State.FAILED, error=error.message, lease_until=None)
+    else:
+        mine.update(state=State.DONE, told=told, done=mine.total, total=mine.total, lease_until=None)
+    intake.refresh_from_db()
+    return intake
+
+
+class _Mine:
+    """A claimed intake: every change asks whether it is still ours."""
+
+    def __init__(self, intake: AnswerIntake, lease: datetime, until: float) -> None:
+        self.intake, self.lease, self.until = intake, lease, until
+        self.renewed, self.total = 0.0, 0
+
+    def update(self, **changed: Any) -> bool:
+        held = AnswerIntake.objects.filter(pk=self.intake.pk, state=State.RUNNING, lease_until=self.lease)
+        return bool(held.update(**changed))
+
+    def progress(self, done: int, total: int) -> None:
+        now, self.total = time.monotonic(), total
+        if now >= self.until and not self.intake.look:
+            raise _StepOver
+        if now - self.renewed < RENEW_S:
+            return
+        lease = timezone.now() + LEASE
+        if not self.update(lease_until=lease, done=done, total=total):
+            raise _Stopped
+        self.renewed, self.lease = now, lease
+
+
+def _told(intake: AnswerIntake, progress: Callable[[int, int], None]) -> dict[str, Any]:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / _short(intake.name)
+        path.write_bytes(blob_read(intake.sha256))
+        given: dict[str, Any] = {
+            "study": intake.study,
+            "path": path,
+            "file_name": intake.name,
+            "format": intake.format,
+            "name": intake.respondent,
+            "progress": progress,
+        }
+        if intake.look:
+            told = responses_preview(**given)
+        else:
+            told = responses_import(**given, actor=intake.created_by, begun=intake.created)
+    return {**told, "refused": told["refused"][:REFUSALS_KEPT], "refused_count": len(told["refused"])}
+
+
+def _short(name: str) -> str:
+    """The name of an upload, which errors name, as long as any file system takes: its end holds the kind of file."""
+    return name.encode()[-MOST_NAME:].decode(errors="ignore")
