@@ -107,6 +107,7 @@ VERBS: dict[str, Any] = {
 ENTITIES: dict[str, Any] = {
     "adjudication": _("decision"),
     "answerimport": _("import of answers"),
+    "answerintake": _("file of answers"),
     "arena": _("arena"),
     "assignment": _("reservation"),
     "audioproblem": _("audio problem"),
