@@ -135,7 +135,6 @@ ENTITIES: dict[str, Any] = {
     "respondent": _("respondent"),
     "ratingsheet": _("sheet of ratings"),
     "ratingsimport": _("import of ratings"),
-    "answerintake": _("file of answers"),
     "replyjudge": _("judge of replies"),
     "replyjudgement": _("judgement of a reply"),
     "response": _("answer"),
