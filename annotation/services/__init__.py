@@ -13,7 +13,8 @@ from annotation.services.audits import (
     audits_due,
     prints_ensure,
 )
-from annotation.services.claims import items_drifted, items_recount
+from annotation.services.chores import chores_due
+from annotation.services.claims import counts_wrong, items_drifted, items_recount
 from annotation.services.export_jobs import (
     export_request,
     export_retry,
@@ -43,9 +44,11 @@ from annotation.services.releases import (
     split_withdraw,
 )
 from annotation.services.rounds import (
+    round_chore_run,
     round_create,
     round_set_state,
     round_top_up,
+    round_top_up_ask,
     round_update,
 )
 from annotation.services.splits import split_freeze
@@ -60,7 +63,9 @@ __all__ = [
     "audit_make",
     "audit_request",
     "audits_due",
+    "chores_due",
     "clips_ahead",
+    "counts_wrong",
     "draft_save",
     "example_add",
     "example_remove",
@@ -90,9 +95,11 @@ __all__ = [
     "prints_ensure",
     "ratings_import",
     "ratings_preview",
+    "round_chore_run",
     "round_create",
     "round_set_state",
     "round_top_up",
+    "round_top_up_ask",
     "round_update",
     "split_export",
     "split_freeze",

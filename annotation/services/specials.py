@@ -191,9 +191,7 @@ def _not_seen(
     return [item for item in items if item.pk not in seen and item.twin_key not in twins]
 
 
-def _repeat_next(
-    participation: Participation, rules: QualityRules, given: int
-) -> tuple[RoundItem, Kind] | None:
+def _repeat_next(participation: Participation, rules: QualityRules, given: int) -> tuple[RoundItem, Kind] | None:
     seed = secret_seed(participation)
     if not repeat_due(rules, since=participation.since_repeat, given=given, seed=seed):
         return None

@@ -45,7 +45,7 @@ def copied(model: type[models.Model], changes: Mapping[str, str], source: str, *
     values = ", ".join(changes.get(column, f"s.{column}") for column in columns)
     with connection.cursor() as cursor:
         cursor.execute(
-            f"INSERT INTO {model._meta.db_table} ({', '.join(columns)}) SELECT {values} FROM {source} ORDER BY {order}"  # noqa: S608
+            f"INSERT INTO {model._meta.db_table} ({', '.join(columns)}) SELECT {values} FROM {source} ORDER BY {order}"
         )
 
 
@@ -125,9 +125,13 @@ def signed_in(person) -> str:
 
 def main(people: int, items: int, *, watched: bool) -> None:
     first = speecheq_dialogue(corpus=CorpusFactory())
-    Clip.objects.update(duration=HEARD[0][1])  # as long as the listeners say that they listened, so that nobody is too fast
+    Clip.objects.update(
+        duration=HEARD[0][1]
+    )  # as long as the listeners say that they listened, so that nobody is too fast
     dialogues(first, items)
-    rules = QualityRules(gold_first=3, gold_every=15, repeat_every=40, fastest_share=0.4, straight_line=12, same_slot=20)
+    rules = QualityRules(
+        gold_first=3, gold_every=15, repeat_every=40, fastest_share=0.4, straight_line=12, same_slot=20
+    )
     made = round_over(first, items, rules if watched else QualityRules())
     if watched:
         known_answers(made)
