@@ -67,7 +67,7 @@ def forest_svg(rows: Sequence[Mapping[str, Any]], *, axis: str, chance: float | 
     return _svg(chart.properties(width=_width(narrow), height=height))
 
 
-def _width(narrow: bool) -> int:  # noqa: FBT001 -- asked by the two charts above
+def _width(narrow: bool) -> int:  # noqa: FBT001 -- asked by the charts of this file
     return NARROW_WIDTH if narrow else WIDTH
 
 
@@ -162,7 +162,7 @@ def _domain(values: Sequence[Mapping[str, Any]], chance: float | None) -> list[f
     return [low - (high - low or 1) * 0.05, high + (high - low or 1) * 0.05]
 
 
-def over_time_svg(rows: Sequence[Mapping[str, Any]], *, axis: str) -> str:
+def over_time_svg(rows: Sequence[Mapping[str, Any]], *, axis: str, narrow: bool = False) -> str:
     """A figure with its interval on one day after the other; ``rows`` have label, name, value, lo, hi in order of time."""
     import altair as alt  # noqa: PLC0415 -- slow import
 
@@ -173,7 +173,10 @@ def over_time_svg(rows: Sequence[Mapping[str, Any]], *, axis: str) -> str:
     x = alt.X("label:N", sort=labels, title=None, axis=alt.Axis(labelAngle=-40, labelOverlap=True, labelLimit=120))
     scale = alt.Scale(domain=_domain(values, None), nice=False)
     colours = alt.Scale(domain=names, range=[SERIES[place % len(SERIES)] for place in range(len(names))])
-    legend = alt.Legend(title=None, orient="top", labelLimit=260, symbolOpacity=1) if len(names) > 1 else None
+    legend = None
+    if len(names) > 1:
+        direction = {"direction": "vertical"} if narrow else {"columnPadding": 24}
+        legend = alt.Legend(title=None, orient="top", labelLimit=230 if narrow else 260, symbolOpacity=1, **direction)
     common = {"x": x, "color": alt.Color("name:N", scale=colours, legend=legend)}
     y = alt.Y("value:Q", title=axis, scale=scale)
     layers = [
@@ -183,4 +186,4 @@ def over_time_svg(rows: Sequence[Mapping[str, Any]], *, axis: str) -> str:
             y=y, shape=alt.Shape("name:N", sort=names, legend=None), **common
         ),
     ]
-    return _svg(alt.layer(*layers).properties(width=WIDTH, height=CHART_HEIGHT))
+    return _svg(alt.layer(*layers).properties(width=_width(narrow), height=CHART_HEIGHT))

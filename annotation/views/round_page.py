@@ -153,14 +153,15 @@ def _over_time(found: Round, arrays: Arrays) -> list[dict[str, Any]]:
 @never_cache
 @curating
 def round_over_time(request: HttpRequest, uid: str) -> HttpResponse:
-    """Agreement over time as SVG."""
+    """Agreement over time as SVG; ``narrow`` draws it for a phone."""
     found = round_for(person(request), uid)
     rows = [
         {"label": row["label"], "name": row["question"], **row["estimate"].as_dict()}
         for row in _over_time(found, round_arrays(round=found))
         if row["estimate"].value is not None
     ]
-    response = HttpResponse(svg_themed(over_time_svg(rows, axis=_("alpha"))), content_type="image/svg+xml")
+    drawn = over_time_svg(rows, axis=_("alpha"), narrow="narrow" in request.GET)
+    response = HttpResponse(svg_themed(drawn), content_type="image/svg+xml")
     if "download" in request.GET:
         response["Content-Disposition"] = f'attachment; filename="{found.name}-agreement.svg"'
     return response
