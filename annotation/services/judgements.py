@@ -109,10 +109,9 @@ def grade_submit(
     )
     if _counts(assignment):
         item_close(item=item, now=now)
-    participation = participation_get(round=item.round, annotator=assignment.annotator)
-    participation.round, participation.annotator = item.round, assignment.annotator
-    if before.first:
-        participation_counted(participation=participation, now=now, kind=assignment.kind)
+    person = {"round": item.round, "annotator": assignment.annotator}
+    counted = before.first and participation_counted(**person, now=now, kind=assignment.kind)
+    participation = counted or participation_get(**person)
     _listening_check(judgement, assignment, item, answer, now)
     judgement_checked(judgement=judgement, participation=participation, now=now)
     return judgement
