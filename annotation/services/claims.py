@@ -80,7 +80,9 @@ def items_drifted(*, round: Round) -> list[Drift]:  # noqa: A002
 
 def items_misjudged(*, round: Round) -> list[int]:  # noqa: A002
     """Open items whose ``given`` is not the number of their judgements that count. One statement."""
-    counting = live_judgements(item=OuterRef("pk")).order_by().values("item_id").annotate(n=Count("pk")).values("n")
+    counting = (
+        live_judgements().filter(item=OuterRef("pk")).order_by().values("item_id").annotate(n=Count("pk")).values("n")
+    )
     items = round.items.filter(kind=Kind.WORK, closed_at=None).order_by().annotate(n=Coalesce(Subquery(counting), 0))
     return list(items.exclude(given=F("n")).values_list("pk", flat=True).iterator(chunk_size=5_000))
 

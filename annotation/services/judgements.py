@@ -109,9 +109,11 @@ def grade_submit(
     )
     if _counts(assignment):
         item_close(item=item, now=now)
-    person = {"round": item.round, "annotator": assignment.annotator}
-    counted = before.first and participation_counted(**person, now=now, kind=assignment.kind)
-    participation = counted or participation_get(**person)
+    round_, annotator = item.round, assignment.annotator
+    if before.first:
+        participation = participation_counted(round=round_, annotator=annotator, now=now, kind=assignment.kind)
+    else:
+        participation = participation_get(round=round_, annotator=annotator)
     _listening_check(judgement, assignment, item, answer, now)
     judgement_checked(judgement=judgement, participation=participation, now=now)
     return judgement
