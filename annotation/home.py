@@ -11,9 +11,11 @@ from django.db.models import Count, Q
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from annotation.models import (
     Assignment,
+    Chore,
     Export,
     Freeze,
     Judgement,
@@ -25,8 +27,9 @@ from annotation.models import (
 from annotation.quality_words import place_words
 from annotation.selectors import disputed_items, queue_state, rounds_open_for
 from annotation.selectors.my_work import invitations, stopped_places
+from annotation.services import counts_wrong, items_recount
 from eqstudio.access import can_annotate, can_curate
-from eqstudio.home import Job, Panel, PersonCount
+from eqstudio.home import Job, KeptCount, Panel, PersonCount
 from eqstudio.models import User
 
 ROUNDS_SHOWN = 6
@@ -120,8 +123,23 @@ def _curation_panels() -> Iterator[Panel]:
         )
 
 
+_CHORES = {
+    Chore.Work.FILL.value: gettext_lazy("Filling round %(name)s"),
+    Chore.Work.CLOSE.value: gettext_lazy("Closing round %(name)s"),
+    Chore.Work.REOPEN.value: gettext_lazy("Opening round %(name)s again"),
+    Chore.Work.SETTLE.value: gettext_lazy("Deciding items of round %(name)s"),
+}
+
+
 def running(now: datetime) -> Iterator[Job]:
-    """What is being frozen, exported and audited."""
+    """What is being done to very many items of a round, frozen, exported and audited."""
+    for chore in Chore.objects.filter(state__in=_UNDER_WAY).select_related("round")[:ROUNDS_SHOWN]:
+        yield Job(
+            label=_CHORES[chore.work] % {"name": chore.round.name},
+            href=reverse("round", args=[chore.round.uid]),
+            done=chore.done,
+            total=max(chore.total, 1),
+        )
     for freeze in Freeze.objects.filter(state__in=_UNDER_WAY)[:ROUNDS_SHOWN]:
         yield Job(
             label=_("Freezing %(name)s") % {"name": freeze.name},
@@ -151,6 +169,15 @@ def _auditing(audit: SplitAudit) -> str:
     if not audit.part:
         return _("Auditing %(split)s") % {"split": audit.split}
     return _("Auditing %(split)s: %(part)s") % {"split": audit.split, "part": audit.get_part_display()}
+
+
+def kept_counts(*, mend: bool) -> Iterator[KeptCount]:
+    """Whether the counts that rounds keep are those that their rows give; set right first where that is asked for."""
+    for round_ in Round.objects.exclude(state=Round.State.CLOSED).order_by("pk"):
+        mended = items_recount(round=round_) if mend else 0
+        if mend:
+            round_.refresh_from_db(fields=["items_total"])
+        yield KeptCount(round_.name, reverse("round", args=[round_.uid]), counts_wrong(round=round_), mended)
 
 
 def person_counts(people: Sequence[int]) -> Iterator[PersonCount]:

@@ -13,11 +13,13 @@ from annotation.services import (
     assignments_expire,
     audit_make,
     audits_due,
+    chores_due,
     export_write,
     exports_due,
     freeze_run,
     freezes_due,
     items_recount,
+    round_chore_run,
 )
 from annotation.services.audits import STEP
 from annotation.services.webhooks import deliveries_due, delivery_send, events_collect
@@ -28,9 +30,11 @@ logger = structlog.get_logger(__name__)
 
 @io_task
 def annotation_sweep() -> None:
-    """End leases whose time is over, and hand out freezes, exports and audits nobody works on."""
+    """End leases whose time is over, and hand out chores, freezes, exports and audits nobody works on."""
     now = timezone.now()
     assignments_expire(now=now)
+    for chore in chores_due(now=now).only("pk"):
+        transaction.on_commit(partial(chore_task.delay, chore.pk), robust=True)
     for freeze in freezes_due(now=now).only("pk"):
         transaction.on_commit(partial(freeze_task.delay, freeze.pk), robust=True)
     for export in exports_due(now=now).only("pk"):
@@ -46,6 +50,12 @@ def annotation_sweep() -> None:
 def delivery_run(delivery_id: int) -> None:
     """Tell one address of one event."""
     delivery_send(delivery_id=delivery_id, now=timezone.now())
+
+
+@io_task
+def chore_task(chore_id: int) -> None:
+    """Do what was asked for of very many items of a round."""
+    round_chore_run(chore_id=chore_id, now=timezone.now())
 
 
 @io_task

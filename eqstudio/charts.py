@@ -72,7 +72,7 @@ def forest_svg(rows: Sequence[Mapping[str, Any]], *, axis: str, chance: float | 
     return _svg(chart.properties(width=_width(narrow), height=height), narrow=narrow)
 
 
-def _width(narrow: bool) -> int:  # noqa: FBT001 -- asked by the two charts above
+def _width(narrow: bool) -> int:  # noqa: FBT001 -- asked by the charts of this file
     return NARROW_WIDTH if narrow else WIDTH
 
 

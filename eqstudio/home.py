@@ -8,6 +8,7 @@ An app registers dotted names in its ``AppConfig.ready``; they are imported on f
     work_ages.register("generation.home:work_age")      (now) -> how long due work has waited
     stored_names.register("generation.home:stored")     (count) -> names of a few stored blobs, for a look at them
     person_counts.register("annotation.home:counts")    (ids of people) -> columns of the list of people
+    kept_counts.register("annotation.home:kept")        (mend=) -> what keeps counts, and how many of them are wrong
 """
 
 from __future__ import annotations
@@ -66,6 +67,18 @@ class WorkAge:
 
 
 @dataclass(frozen=True)
+class KeptCount:
+    """Something that keeps counts, so that no page has to count: how many of them are wrong, and were before they were
+    set right.
+    """
+
+    label: str
+    href: str
+    wrong: int
+    mended: int = 0
+
+
+@dataclass(frozen=True)
 class PersonCount:
     """A column of the list of people: what is counted, and how many by the person's id."""
 
@@ -97,6 +110,7 @@ search_sources: Sources[Callable[[str, int], Iterable[Hit]]] = Sources()
 work_ages: Sources[Callable[[datetime], WorkAge]] = Sources()
 stored_names: Sources[Callable[[int], Iterable[str]]] = Sources()
 person_counts: Sources[Callable[[Sequence[int]], Iterable[PersonCount]]] = Sources()
+kept_counts: Sources[Callable[..., Iterable[KeptCount]]] = Sources()
 
 
 def panels_for(user: User, now: datetime) -> list[Panel]:

@@ -195,6 +195,38 @@ class PreparedUpdate(_Of[_Statement]):
         return _statement(query.get_compiler(connection=connection))
 
 
+class _Written(NamedTuple):
+    statement: _Statement
+    compiler: Any
+    converters: Any
+    names: list[str]
+    model: type[Model]
+
+
+class PreparedWrite(_Of[_Written], Generic[M]):
+    """As ``PreparedUpdate``, and gives the rows of the model as they are then."""
+
+    def rows(self, **given: Any) -> list[M]:
+        """The rows that were changed."""
+        connection = connections[DEFAULT_DB_ALIAS]
+        write = self._for(connection)
+        found = _execute(connection, write.statement, given).fetchall()
+        rows = write.compiler.apply_converters(found, write.converters) if write.converters else found
+        return [write.model.from_db(DEFAULT_DB_ALIAS, write.names, row) for row in rows]  # type: ignore[misc]
+
+    def _compile(self, connection: Any) -> _Written:
+        queryset, values = self._build(**self._given)
+        query = queryset.query.chain(UpdateQuery)
+        query.add_update_values(values)
+        compiler = query.get_compiler(connection=connection)
+        changed = _statement(compiler)
+        fields = queryset.model._meta.concrete_fields  # noqa: SLF001 -- Django's documented way to a model's fields
+        columns = ", ".join(connection.ops.quote_name(field.column) for field in fields)
+        converters = compiler.get_converters([field.cached_col for field in fields])
+        statement = _Statement(f"{changed.sql} RETURNING {columns}", changed.params)
+        return _Written(statement, compiler, converters, [field.attname for field in fields], queryset.model)
+
+
 class _Insert(NamedTuple):
     head: str
     row: str

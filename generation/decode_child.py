@@ -177,9 +177,13 @@ def _read_soundfile(handle: soundfile.SoundFile, limits: Limits) -> tuple[dict[s
     rate, declared = handle.samplerate, handle.frames
     if rate <= 0 or handle.channels <= 0:
         raise UnreadableError("its header names no sample rate or no channel")
-    blocks, total = [], 0
+    blocks, total, size = [], 0, BLOCK_S * rate
+    if handle.format == "MP3" and declared > size:
+        # A frame leans on those before it, and between two reads the place is sought anew: what begins there would be lost.
+        _within(declared, rate, handle.channels, limits)
+        size = declared
     while True:
-        block = handle.read(BLOCK_S * rate, dtype="float32", always_2d=True)
+        block = handle.read(size, dtype="float32", always_2d=True)
         if not len(block):
             break
         total += len(block)

@@ -47,6 +47,7 @@ TABLE = {
     "person_link": post(ADMIN, "person"),
     "events": get(ADMIN),
     "health": get(ADMIN),
+    "health_counts": get(ADMIN),
     "healthz": get(OPEN),
     "corpora": get(CURATE),
     "corpus": get(CURATE, "corpus"),

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotation', '0012_assignment_by_kind'),
+        ('annotation', '0012_chores'),
     ]
 
     operations = [

@@ -23,13 +23,14 @@ from annotation.models.judgements import (
 )
 from annotation.models.quality import Flag, GoldAnswer, HeadphoneCheck
 from annotation.models.raters import MachineRater
-from annotation.models.rounds import Assignment, GuidelineExample, Kind, Participation, Round, RoundItem
+from annotation.models.rounds import Assignment, Chore, GuidelineExample, Kind, Participation, Round, RoundItem
 from annotation.models.webhooks import Webhook, WebhookDelivery
 
 __all__ = [
     "Adjudication",
     "Assignment",
     "AudioProblem",
+    "Chore",
     "ClipPrint",
     "Export",
     "Flag",

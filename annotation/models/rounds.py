@@ -165,6 +165,41 @@ class RoundItem(models.Model):
         return self.uid
 
 
+class Chore(models.Model):
+    """What has to be done to very many items of a round, in the background: how far it is."""
+
+    class Work(models.TextChoices):
+        FILL = "fill", _("take in what is ready")
+        CLOSE = "close", _("send what too few have judged to an expert")
+        REOPEN = "reopen", _("take back what too few have judged")
+        SETTLE = "settle", _("close what enough people have judged")
+
+    class State(models.TextChoices):
+        WAITING = "waiting", _("waiting")
+        RUNNING = "running", _("running")
+        DONE = "done", _("done")
+
+    uid = models.CharField(max_length=16, unique=True, default=uid, editable=False)
+    round = models.ForeignKey(Round, on_delete=models.CASCADE, related_name="chores")
+    work = models.CharField(max_length=8, choices=Work.choices)
+    state = models.CharField(max_length=8, choices=State.choices, default=State.WAITING)
+    done = models.PositiveIntegerField(default=0, help_text="items seen to")
+    total = models.PositiveIntegerField(default=0, help_text="items it was asked for")
+    lease_until = models.DateTimeField(null=True, blank=True)
+    created = models.DateTimeField(auto_now_add=True)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+
+    class Meta:
+        app_label = "annotation"
+        ordering: ClassVar = ["pk"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["round", "work"], condition=Q(state="waiting"), name="chore_waits_once")
+        ]
+
+    def __str__(self) -> str:
+        return self.uid
+
+
 class GuidelineExample(models.Model):
     """A worked example in a round's guidelines: a rendition, the grade it deserves, and why."""
 

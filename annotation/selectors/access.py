@@ -5,10 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.utils.translation import gettext as _
 
-from annotation.models import Assignment, Export, Freeze, Judgement, Round, RoundItem, Split, SplitAudit
+from annotation.models import (
+    Assignment,
+    Export,
+    Freeze,
+    GuidelineExample,
+    Judgement,
+    Round,
+    RoundItem,
+    Split,
+    SplitAudit,
+)
 from annotation.selectors.gates import is_public
 from eqstudio.access import can_annotate, can_curate, can_sit_exam, object_for, object_or_refuse
 from eqstudio.errors import NotFound
@@ -19,7 +29,21 @@ belongs_here = can_sit_exam
 _LEASE = Prepared[Assignment](
     lambda person, uid: Assignment.objects.select_related("item__round").filter(annotator_id=person, uid=uid).order_by()
 )
-_ROUND = Prepared[Round](lambda uid: Round.objects.filter(uid=uid).order_by())
+_ROUND = Prepared[Round](
+    lambda uid: (
+        Round.objects.annotate(exampled=Exists(GuidelineExample.objects.filter(round=OuterRef("pk"))))
+        .filter(uid=uid)
+        .order_by()
+    )
+)
+_IN_HAND = Prepared[Assignment](
+    lambda person, within, uid: (
+        Assignment.objects.select_related("item__round")
+        .annotate(exampled=Exists(GuidelineExample.objects.filter(round=OuterRef("item__round"))))
+        .filter(annotator_id=person, item__round__uid=within, uid=uid)
+        .order_by()
+    )
+)
 
 
 def round_for(user: User, uid: str, *, may_do: Callable[[Any], bool] = belongs_here) -> Round:
@@ -31,6 +55,15 @@ def round_to_judge(user: User, uid: str) -> Round:
     """A round, for annotators."""
     found = _ROUND.first(uid=uid)
     return object_or_refuse(user, found, model=Round, may_know=belongs_here, may_do=can_annotate)
+
+
+def lease_in_hand(user: User, round_uid: str, uid: str) -> Assignment | None:
+    """The person's own lease in a round with both, if they may judge there and have it. One query."""
+    found = _IN_HAND.first(person=user.pk, within=round_uid, uid=uid)
+    if found is None or not can_annotate(user):
+        return None
+    found.annotator, found.item.round.exampled = user, found.exampled  # type: ignore[attr-defined]
+    return found
 
 
 def lease_to_judge(user: User, uid: str) -> Assignment:

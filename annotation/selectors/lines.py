@@ -78,7 +78,11 @@ _EXAMPLES = Prepared[GuidelineExample](
 
 
 def worked_examples(*, round: Round) -> list[GuidelineExample]:  # noqa: A002 -- the word of the domain
-    """The examples of a round's guidelines in order, with the clips that are heard. One query, one more if there are any."""
+    """The examples of a round's guidelines in order, with the clips that are heard. One query, one more if there are any,
+    and none for a round that was read with ``exampled`` and has none.
+    """
+    if not getattr(round, "exampled", True):
+        return []
     found = _EXAMPLES.rows(within=round.pk)
     prefetch_related_objects(found, "variant__clip__renditions")
     return found

@@ -15,7 +15,8 @@ from annotation.services.audits import (
     clips_measure,
     prints_ensure,
 )
-from annotation.services.claims import items_drifted, items_recount
+from annotation.services.chores import chores_due
+from annotation.services.claims import counts_wrong, items_drifted, items_recount
 from annotation.services.export_jobs import (
     export_request,
     export_retry,
@@ -45,9 +46,11 @@ from annotation.services.releases import (
     split_withdraw,
 )
 from annotation.services.rounds import (
+    round_chore_run,
     round_create,
     round_set_state,
     round_top_up,
+    round_top_up_ask,
     round_update,
 )
 from annotation.services.splits import split_freeze
@@ -63,8 +66,10 @@ __all__ = [
     "audit_request",
     "audit_stop",
     "audits_due",
+    "chores_due",
     "clips_ahead",
     "clips_measure",
+    "counts_wrong",
     "draft_save",
     "example_add",
     "example_remove",
@@ -94,9 +99,11 @@ __all__ = [
     "prints_ensure",
     "ratings_import",
     "ratings_preview",
+    "round_chore_run",
     "round_create",
     "round_set_state",
     "round_top_up",
+    "round_top_up_ask",
     "round_update",
     "split_export",
     "split_freeze",

@@ -25,7 +25,7 @@ from eqstudio.errors import Conflict, InvalidInput
 from eqstudio.events import event_record
 from eqstudio.models import User
 from eqstudio.payload import unstorable
-from eqstudio.prepared import Prepared, PreparedUpdate, row_insert
+from eqstudio.prepared import Prepared, PreparedUpdate, PreparedWrite, row_insert
 
 State, Skip = Assignment.State, Assignment.Skip
 DRAFT_LIMIT = 64 * 1024
@@ -53,9 +53,9 @@ _LEASES = Prepared[tuple[int, str, int, dict[str, Any]]](
     )
 )
 _MOVE_ON = PreparedUpdate(lambda place, cursor: (Participation.objects.filter(pk=place), {"cursor": cursor}))
-_COUNTED = PreparedUpdate(
-    lambda place, work, shown, today, now, since, step, gold, repeat: (
-        Participation.objects.filter(pk=place),
+_COUNTED = PreparedWrite[Participation](
+    lambda within, person, work, shown, today, now, since, step, gold, repeat: (
+        Participation.objects.filter(round_id=within, annotator_id=person).exclude(state=Participation.State.INVITED),
         {
             "done": F("done") + work,
             "answered": F("answered") + shown,
@@ -311,25 +311,39 @@ def lease_late(*, assignment: Assignment, now: datetime) -> bool:
     return True
 
 
-def participation_counted(*, participation: Participation, now: datetime, kind: str = Kind.WORK) -> None:
-    """Count one answer of a person: called once for each lease that is submitted, late ones included. One UPDATE.
+def participation_counted(
+    *,
+    round: Round,  # noqa: A002 -- the word of the domain
+    annotator: User,
+    now: datetime,
+    kind: str = Kind.WORK,
+) -> Participation:
+    """Count one answer of a person, who comes into the round by it if need be: called once for each lease that is submitted,
+    late ones included. One UPDATE, which gives the person's place.
 
     ``done`` counts kind work alone; training counts nowhere but in the sitting's clock. Where the round asks for known
     answers or repetitions, work counts towards the next of them, and each begins its own count anew.
     """
-    rules = rules_of(participation.round)
+    rules = rules_of(round)
     work = kind == Kind.WORK
-    _COUNTED.run(
-        place=participation.pk,
-        work=int(work),
-        shown=0 if kind == Kind.TRAINING else 1,
-        today=timezone.localdate(now),
-        now=now,
-        since=now - timedelta(minutes=participation.round.sitting_break_minutes),
-        step=int(work and bool(rules.gold_every or rules.repeat_every)),
-        gold=int(kind != Kind.GOLD),
-        repeat=int(kind != Kind.REPEAT),
-    )
+    counted = {
+        "within": round.pk,
+        "person": annotator.pk,
+        "work": int(work),
+        "shown": 0 if kind == Kind.TRAINING else 1,
+        "today": timezone.localdate(now),
+        "now": now,
+        "since": now - timedelta(minutes=round.sitting_break_minutes),
+        "step": int(work and bool(rules.gold_every or rules.repeat_every)),
+        "gold": int(kind != Kind.GOLD),
+        "repeat": int(kind != Kind.REPEAT),
+    }
+    found = _COUNTED.rows(**counted)
+    if not found:
+        place = participation_get(round=round, annotator=annotator)
+        found = (_COUNTED.rows(**counted) if place.pk else []) or [place]
+    found[0].round, found[0].annotator = round, annotator
+    return found[0]
 
 
 def draft_save(*, assignment: Assignment, draft: dict[str, Any]) -> Assignment:

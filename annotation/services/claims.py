@@ -11,15 +11,15 @@ from datetime import datetime
 from typing import NamedTuple
 
 from django.db import transaction
-from django.db.models import Count, F, Q, QuerySet
-from django.db.models.functions import Greatest
+from django.db.models import Count, F, OuterRef, Q, Subquery
+from django.db.models.functions import Coalesce, Greatest
 
 from annotation.models import Assignment, Kind, Participation, Round, RoundItem
 from annotation.selectors.candidates import Candidate, candidates
+from annotation.selectors.judgements import item_tally, live_judgements
 from eqstudio.models import User
 from eqstudio.prepared import PreparedUpdate
 
-REPAIR_CHUNK = 500
 _TAKE = PreparedUpdate(
     lambda item: (
         RoundItem.objects.filter(pk=item, closed_at=None, held__lt=F("wanted")),
@@ -64,7 +64,7 @@ def slot_lowest(held: set[int]) -> int:
 
 
 class Drift(NamedTuple):
-    """An item whose count is not what its leases say."""
+    """An item whose kept counts are not what its leases and judgements say."""
 
     item_id: int
     counted: int
@@ -72,34 +72,46 @@ class Drift(NamedTuple):
 
 
 def items_drifted(*, round: Round) -> list[Drift]:  # noqa: A002
-    """Items whose ``held`` is not the number of their leases. Two walks along indexes; for the sweep and the repair."""
-    holding = Assignment.objects.filter(item__round=round, kind=Kind.WORK, state__in=Assignment.HOLDING)
-    counted = dict(holding.order_by().values_list("item_id").annotate(n=Count("pk")))
-    items = round.items.filter(Q(held__gt=0) | Q(pk__in=_some(holding))).order_by().values_list("pk", "held")
-    return [
-        Drift(pk, counted.get(pk, 0), held)
-        for pk, held in items.iterator(chunk_size=5_000)
-        if counted.get(pk, 0) != held
-    ]
+    """Items whose ``held`` is not the number of their leases. One statement, so that work going on meanwhile is no drift."""
+    live = Q(assignments__kind=Kind.WORK, assignments__state__in=Assignment.HOLDING)
+    items = round.items.order_by().annotate(counted=Count("assignments", filter=live)).exclude(held=F("counted"))
+    return [Drift(*row) for row in items.values_list("pk", "counted", "held").iterator(chunk_size=5_000)]
 
 
-def _some(holding: QuerySet[Assignment]) -> QuerySet[Assignment, int]:
-    return holding.order_by().values_list("item_id", flat=True)
+def items_misjudged(*, round: Round) -> list[int]:  # noqa: A002
+    """Open items whose ``given`` is not the number of their judgements that count. One statement."""
+    counting = (
+        live_judgements().filter(item=OuterRef("pk")).order_by().values("item_id").annotate(n=Count("pk")).values("n")
+    )
+    items = round.items.filter(kind=Kind.WORK, closed_at=None).order_by().annotate(n=Coalesce(Subquery(counting), 0))
+    return list(items.exclude(given=F("n")).values_list("pk", flat=True).iterator(chunk_size=5_000))
 
 
 def items_recount(*, round: Round) -> int:  # noqa: A002
-    """Set ``held`` right from the leases, and ``items_total`` of the round. Returns how many items were wrong.
+    """Set ``held`` right from the leases and ``given`` from the judgements, and ``items_total`` of the round. Returns how
+    many items were wrong.
 
     ``wanted`` grows where more people hold an item than it asks for. Each item in a transaction of its own, so that people
     go on working meanwhile. Can be run at any time, twice without harm.
     """
-    wrong = 0
-    for drift in items_drifted(round=round):
-        with transaction.atomic():
-            item = RoundItem.objects.select_for_update().only("pk", "held").get(pk=drift.item_id)
-            held = Assignment.objects.filter(item=item, kind=Kind.WORK, state__in=Assignment.HOLDING).count()
-            if item.held != held:
-                RoundItem.objects.filter(pk=item.pk).update(held=held, wanted=Greatest(F("wanted"), held))
-                wrong += 1
+    keys = {drift.item_id for drift in items_drifted(round=round)} | set(items_misjudged(round=round))
+    wrong = sum(_item_recount(pk) for pk in sorted(keys))
     Round.objects.filter(pk=round.pk).update(items_total=round.items.filter(kind=Kind.WORK).count())
     return wrong
+
+
+@transaction.atomic
+def _item_recount(pk: int) -> bool:
+    item = RoundItem.objects.select_for_update().only("pk", "held", "given").get(pk=pk)
+    held = Assignment.objects.filter(item=item, kind=Kind.WORK, state__in=Assignment.HOLDING).count()
+    given = len(item_tally(item=item).votes)
+    if (item.held, item.given) == (held, given):
+        return False
+    RoundItem.objects.filter(pk=pk).update(held=held, given=given, wanted=Greatest(F("wanted"), held))
+    return True
+
+
+def counts_wrong(*, round: Round) -> int:  # noqa: A002
+    """How many kept counts of a round are wrong: of its items, and its own of how many it has."""
+    keys = {drift.item_id for drift in items_drifted(round=round)} | set(items_misjudged(round=round))
+    return len(keys) + (round.items_total != round.items.filter(kind=Kind.WORK).count())

@@ -24,7 +24,7 @@ def items_set_aside(*, items: QuerySet[RoundItem], reason: str, now: datetime) -
     Closes them as disputed, moves those of their dialogues that are in review, and writes one Event for each item.
     """
     done = 0
-    for pks in _chunks(items):
+    for pks in pages_of(items):
         rows = list(
             RoundItem.objects.filter(pk__in=pks, closed_at=None)
             .select_for_update(of=("self",))
@@ -53,7 +53,7 @@ def items_take_back(*, items: QuerySet[RoundItem], actor: User | None, reason: s
     Moves those of their dialogues that are disputed back into review, and writes one Event for each item.
     """
     done = 0
-    for pks in _chunks(items):
+    for pks in pages_of(items):
         rows = list(
             RoundItem.objects.filter(pk__in=pks, closed_at__isnull=False)
             .select_for_update(of=("self",))
@@ -74,6 +74,7 @@ def items_take_back(*, items: QuerySet[RoundItem], actor: User | None, reason: s
     return done
 
 
-def _chunks(items: QuerySet[RoundItem]) -> Iterator[list[int]]:
+def pages_of(items: QuerySet[RoundItem]) -> Iterator[list[int]]:
+    """The ids of items as they are now, 500 at a time."""
     keys = list(items.order_by("pk").values_list("pk", flat=True))
     yield from (keys[start : start + CHUNK] for start in range(0, len(keys), CHUNK))

@@ -109,10 +109,11 @@ def grade_submit(
     )
     if _counts(assignment):
         item_close(item=item, now=now)
-    participation = participation_get(round=item.round, annotator=assignment.annotator)
-    participation.round, participation.annotator = item.round, assignment.annotator
+    round_, annotator = item.round, assignment.annotator
     if before.first:
-        participation_counted(participation=participation, now=now, kind=assignment.kind)
+        participation = participation_counted(round=round_, annotator=annotator, now=now, kind=assignment.kind)
+    else:
+        participation = participation_get(round=round_, annotator=annotator)
     _listening_check(judgement, assignment, item, answer, now)
     judgement_checked(judgement=judgement, participation=participation, now=now)
     return judgement

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any, TypedDict, Unpack
 
@@ -15,10 +15,19 @@ from django.utils.translation import gettext as _
 from annotation.domain.assignment import ORDERS, shuffle_place
 from annotation.domain.round_query import RoundQuery
 from annotation.domain.round_rules import GRADE_RULES, VERDICT_RULES, questions_check, skills_check
-from annotation.models import Assignment, Kind, Participation, Round, RoundItem
+from annotation.models import Assignment, Chore, Kind, Participation, Round, RoundItem
 from annotation.selectors.fitting import dialogues_for_round
+from annotation.services.chores import (
+    AT_ONCE,
+    chore_ask,
+    chore_run,
+    closing,
+    items_close_full,
+    items_full,
+    items_of_closed,
+    opening,
+)
 from annotation.services.item_sets import items_set_aside, items_take_back
-from annotation.services.items import item_close
 from eqstudio.benchmarks import benchmark_get
 from eqstudio.errors import Conflict, InvalidInput, UnknownAlias
 from eqstudio.events import event_record
@@ -29,7 +38,7 @@ from generation.models import Corpus, Dialogue
 from generation.services import dialogues_move
 
 CHUNK = 200
-ROUND_CLOSED = "the round was closed"
+ROUND_CLOSED, OPENED_AGAIN = "the round was closed", "round opened again"
 
 
 class RoundRules(TypedDict, total=False):
@@ -171,13 +180,15 @@ def round_update(*, round: Round, actor: User | None = None, **rules: Unpack[Rou
         if "order" in changed:
             Participation.objects.filter(round=locked).update(cursor=0)
         if "people_per_item" in changed:
-            _people_set(locked, changed["people_per_item"])
+            _people_set(locked, changed["people_per_item"], actor)
     round.refresh_from_db()
     return round
 
 
-def _people_set(round_: Round, before: int) -> None:
-    """Let open items ask for ``people_per_item``; those that an undecided vote has given more keep them."""
+def _people_set(round_: Round, before: int, actor: User | None) -> None:
+    """Let open items ask for ``people_per_item``; those that an undecided vote has given more keep them. What is then
+    complete is closed, very many items by a chore.
+    """
     items = round_.items.filter(kind=Kind.WORK, closed_at=None)
     after = round_.people_per_item
     items.filter(wanted__lt=after).update(wanted=after)
@@ -186,10 +197,12 @@ def _people_set(round_: Round, before: int) -> None:
     lowered = items.filter(wanted=before)
     lowered.filter(held__lte=after).update(wanted=after)
     lowered.filter(held__gt=after).update(wanted=F("held"))
-    now = timezone.now()
-    full = items.filter(held=F("wanted"), assignments__state="submitted").distinct()
-    for item in full.select_related("round", "dialogue").order_by("pk").iterator(chunk_size=CHUNK):
-        item_close(item=item, now=now)
+    full = items_full(round=round_)
+    if (many := full.count()) > AT_ONCE // 5:  # each is closed by itself
+        chore_ask(round=round_, work=Chore.Work.SETTLE, total=many, actor=actor)
+        return
+    for _seen in items_close_full(round=round_):
+        pass
 
 
 def round_top_up(*, round: Round, actor: User | None = None) -> int:  # noqa: A002 -- the word of the domain
@@ -198,14 +211,28 @@ def round_top_up(*, round: Round, actor: User | None = None) -> int:  # noqa: A0
     They go in with their moves to IN_REVIEW, so many in one transaction; one that somebody else moved first is left alone.
     Writes one Event when anything was added. Returns how many were added.
     """
-    ids, added = dialogues_for_round(round=round), 0
-    for begin in range(0, len(ids), CHUNK):
-        added += _items_add(round, ids[begin : begin + CHUNK], actor)
-    if added:
-        Round.objects.filter(pk=round.pk).update(items_total=F("items_total") + added)
-        round.refresh_from_db(fields=["items_total"])
-        event_record(actor=actor, verb="topped up", entity=round, added=added)
+    added = 0
+    for added in _filling(round, actor):  # noqa: B007 -- the last one is wanted
+        pass
     return added
+
+
+def round_top_up_ask(*, round: Round, actor: User | None = None) -> Chore | int:  # noqa: A002
+    """As ``round_top_up``; where very many dialogues fit, ask for it as a chore instead and return that."""
+    fitting = len(dialogues_for_round(round=round))
+    if fitting <= AT_ONCE:
+        return round_top_up(round=round, actor=actor)
+    return chore_ask(round=round, work=Chore.Work.FILL, total=fitting, actor=actor)
+
+
+def _filling(round_: Round, actor: User | None) -> Iterator[int]:
+    ids, added = dialogues_for_round(round=round_), 0
+    for begin in range(0, len(ids), CHUNK):
+        added += _items_add(round_, ids[begin : begin + CHUNK], actor)
+        yield added
+    if added:
+        round_.refresh_from_db(fields=["items_total"])
+        event_record(actor=actor, verb="topped up", entity=round_, added=added)
 
 
 @transaction.atomic
@@ -221,6 +248,8 @@ def _items_add(round_: Round, keys: Sequence[int], actor: User | None) -> int:
         reason=f"round {round_.name}",
     )
     RoundItem.objects.bulk_create(RoundItem(**item_fields(round=round_, dialogue=dialogue)) for dialogue in found)
+    if found:
+        Round.objects.filter(pk=round_.pk).update(items_total=F("items_total") + len(found))
     return len(found)
 
 
@@ -255,7 +284,8 @@ def round_set_state(
     """Open, pause or close a round and write one Event; doing it twice is harmless. A closed round can be opened again.
 
     People read why it is paused. Work in progress stays with its people: what they hold can still be submitted. What was
-    judged by too few when a round closes goes to an expert, and back to the queue when the round opens again.
+    judged by too few when a round closes goes to an expert, and back to the queue when the round opens again; very many
+    items by a chore.
     """
     reason = reason.strip()[:300] if state == Round.State.PAUSED else ""
     was = Round.objects.select_for_update().values_list("state", flat=True).get(pk=round.pk)
@@ -268,13 +298,17 @@ def round_set_state(
     if changed:
         event_record(actor=actor, verb=f"set to {state.value}", entity=round, **({"reason": reason} if reason else {}))
     if changed and state == Round.State.CLOSED:
-        items_set_aside(
-            items=round.items.filter(kind=Kind.WORK, closed_at=None, given__gte=1),
-            reason=ROUND_CLOSED,
-            now=timezone.now(),
-        )
+        items = items_of_closed(round=round)
+        if (many := items.count()) > AT_ONCE:
+            chore_ask(round=round, work=Chore.Work.CLOSE, total=many, actor=actor)
+        else:
+            items_set_aside(items=items, reason=ROUND_CLOSED, now=timezone.now())
     if was == Round.State.CLOSED and state != was:
-        items_take_back(items=_too_few(round), actor=actor, reason="round opened again")
+        items = _too_few(round)
+        if (many := items.count()) > AT_ONCE:
+            chore_ask(round=round, work=Chore.Work.REOPEN, total=many, actor=actor)
+        else:
+            items_take_back(items=items, actor=actor, reason=OPENED_AGAIN)
     return round
 
 
@@ -284,3 +318,14 @@ def _too_few(round_: Round) -> QuerySet[RoundItem]:
     waiting = waiting.exclude(dialogue__state=DialogueState.FROZEN.value)
     unjudgeable = Assignment.objects.filter(item=OuterRef("pk"), skip=Assignment.Skip.UNJUDGEABLE)
     return waiting.filter(~Exists(unjudgeable), adjudications=None)
+
+
+def round_chore_run(*, chore_id: int, now: datetime) -> Chore:
+    """Do what was asked for of very many items of a round. Run twice, it is done once."""
+    steps = {
+        Chore.Work.FILL.value: lambda chore: _filling(chore.round, chore.created_by),
+        Chore.Work.CLOSE.value: lambda chore: closing(chore, ROUND_CLOSED),
+        Chore.Work.REOPEN.value: lambda chore: opening(chore, _too_few(chore.round), OPENED_AGAIN),
+        Chore.Work.SETTLE.value: lambda chore: items_close_full(round=chore.round),
+    }
+    return chore_run(chore_id=chore_id, steps=steps, now=now)

@@ -17,7 +17,7 @@ from pydantic import Field
 
 from annotation.models import Assignment, Judgement, Round
 from annotation.selectors import judgement_for
-from annotation.selectors.access import round_to_judge
+from annotation.selectors.access import lease_in_hand, round_to_judge
 from annotation.selectors.quality import headphones_due, headphones_require
 from annotation.selectors.queue import lease_of
 from annotation.services import (
@@ -107,11 +107,10 @@ def judge_next(request: HttpRequest, uid: str) -> JsonResponse:
 @require_POST
 def judge_submit(request: HttpRequest, uid: str) -> JsonResponse:
     """Store the judgement and answer with the next item, so that the page can go on at once."""
-    round_ = _round(request, uid)
-    sent = payload_read(request, Submission)
-    now = timezone.now()
+    lease, sent = _submission(request, uid)
+    round_, now = lease.item.round, timezone.now()
     said = sent.model_dump(exclude={"assignment"})
-    judgement = grade_submit(assignment=_lease(request, round_, sent.assignment), now=now, **said)
+    judgement = grade_submit(assignment=lease, now=now, **said)
     facts = {"judgement": judgement.uid, "late": judgement.late}
     facts["undo_until"] = undo_until(judgement, round_).isoformat()
     told = feedback_context(judgement)
@@ -201,6 +200,19 @@ def judge_undo(request: HttpRequest, uid: str) -> JsonResponse:
 
 def _round(request: HttpRequest, uid: str) -> Round:
     return round_to_judge(request.user, uid)  # type: ignore[arg-type]
+
+
+def _submission(request: HttpRequest, uid: str) -> tuple[Assignment, Submission]:
+    """What is sent, and the lease that it is about with its round, in one query; who may not judge here, or has no such
+    lease, is told as everywhere.
+    """
+    try:
+        sent = payload_read(request, Submission)
+    except InvalidInput:
+        _round(request, uid)
+        raise
+    lease = lease_in_hand(request.user, uid, sent.assignment)  # type: ignore[arg-type]
+    return lease or _lease(request, _round(request, uid), sent.assignment), sent
 
 
 def _lease(request: HttpRequest, round_: Round, uid: str) -> Assignment:

@@ -14,6 +14,7 @@ from annotation.forms import ExampleForm, RoundRulesForm, RoundStateForm, rules_
 from annotation.models import Round
 from annotation.selectors import round_for
 from annotation.services import example_add, example_remove, round_update
+from annotation.views.rounds import chores_hand_out
 from eqstudio.access import can_curate
 from eqstudio.errors import StudioError
 from generation.media import clip_card
@@ -37,6 +38,7 @@ def round_settings(request: HttpRequest, uid: str) -> HttpResponse:
             form.add_error(error.field if error.field in form.fields else None, error.message)
         else:
             messages.success(request, _("The rules are saved. They hold for what is handed out from now on."))
+            chores_hand_out(request, found)
             return redirect("round_settings", found.uid)
     return _page(request, found, form=form, status=422 if form.errors else 200)
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
 from django.core.paginator import Paginator
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
@@ -13,10 +15,11 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotation.forms import RoundForm, RoundStateForm
-from annotation.models import Round
+from annotation.models import Chore, Round
 from annotation.selectors import round_for, rounds_with_progress
 from annotation.selectors.fitting import dialogues_fitting, voices_of
-from annotation.services import round_create, round_set_state, round_top_up
+from annotation.services import round_create, round_set_state, round_top_up_ask
+from annotation.tasks import chore_task
 from eqstudio.access import can_curate
 from eqstudio.errors import InvalidInput, StudioError
 from generation.models import Dialogue
@@ -94,8 +97,10 @@ def _counts(form: RoundForm) -> dict[str, Any]:
 
 
 def _fill(request: HttpRequest, round_: Round) -> None:
-    added = round_top_up(round=round_, actor=person(request))
-    if added:
+    added = round_top_up_ask(round=round_, actor=person(request))
+    if isinstance(added, Chore):
+        chores_hand_out(request, round_)
+    elif added:
         told = ngettext("%(added)d item went into the round.", "%(added)d items went into the round.", added)
         messages.success(request, told % {"added": added})
     else:
@@ -122,4 +127,17 @@ def round_state(request: HttpRequest, uid: str) -> HttpResponse:
     given = form.cleaned_data
     round_set_state(round=found, state=given["state"], actor=person(request), reason=given["reason"])
     messages.success(request, _("The round is %(state)s now.") % {"state": found.get_state_display()})
+    chores_hand_out(request, found)
     return redirect("round", found.uid)
+
+
+def chores_hand_out(request: HttpRequest, round_: Round) -> None:
+    """Hand what was asked for of very many items to a worker, and say so."""
+    waiting = list(round_.chores.filter(state=Chore.State.WAITING))
+    for chore in waiting:
+        transaction.on_commit(partial(chore_task.delay, chore.pk), robust=True)
+    if waiting:
+        told = _(
+            "This is about %(total)s items, so it goes on in the background. The top of every page shows how far it is."
+        )
+        messages.info(request, told % {"total": f"{max(chore.total for chore in waiting):,}"})

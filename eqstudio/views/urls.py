@@ -18,5 +18,6 @@ urlpatterns = [
     path("people/<str:uid>/link/", people.person_link, name="person_link"),
     path("events/", events.events, name="events"),
     path("health/", health.health, name="health"),
+    path("health/counts/", health.health_counts, name="health_counts"),
     path("healthz", health.healthz, name="healthz"),
 ]

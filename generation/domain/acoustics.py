@@ -28,6 +28,8 @@ PITCH_RATE_HZ = 12_000
 VOICING = 0.5
 GATE_DB = 35.0
 PEAK_SLICES = 400
+PEAK_SECONDS = 0.04
+"""A slice is no longer than this, so that what is seen lies where it is heard however long a clip is."""
 FLOOR_DB = -120.0
 BANDS = 32
 BAND_MIN_HZ = 80.0
@@ -122,7 +124,7 @@ def measure(samples: npt.NDArray[np.floating], rate: int) -> Measures:
         pause_share=float(1 - active.mean()) if active.any() else None,
         clipped_share=_clipped_share(np.asarray(samples)),
         tail_db=_tail_db(signal, rate, float(levels.max())),
-        peaks=_peaks(signal),
+        peaks=_peaks(signal, rate),
         timbre=colour.timbre if colour else None,
     )
 
@@ -339,8 +341,9 @@ def _tail_db(signal: Samples, rate: int, loudest: float) -> float:
     return _db(float(np.sqrt(np.mean(tail**2))) / loudest)
 
 
-def _peaks(signal: Samples) -> tuple[float, ...]:
-    edges = np.linspace(0, signal.size, PEAK_SLICES + 1).astype(int)[:-1]
+def _peaks(signal: Samples, rate: int) -> tuple[float, ...]:
+    count = max(PEAK_SLICES, math.ceil(signal.size / rate / PEAK_SECONDS))
+    edges = np.linspace(0, signal.size, count + 1).astype(int)[:-1]
     starts = np.minimum(edges, signal.size - 1)
     slices = np.maximum.reduceat(np.abs(signal), starts)
     return tuple(np.round(np.minimum(slices, 1.0), 3).tolist())

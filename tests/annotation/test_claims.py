@@ -310,6 +310,18 @@ def test_a_recount_mends_what_went_wrong():
 
 
 @pytest.mark.django_db
+def test_a_recount_mends_how_many_judgements_an_item_has():
+    made = round_with(items=2, people_per_item=2)
+    judged = submit(lease(made)).item
+    made.items.update(given=2)
+
+    assert (items_recount(round=made), items_recount(round=made)) == (2, 0)
+    assert {item.pk: item.given for item in made.items.all()} == {
+        item.pk: int(item.pk == judged.pk) for item in made.items.all()
+    }
+
+
+@pytest.mark.django_db
 def test_what_a_person_is_told_counts_each_answer_once():
     made, person = round_with(items=3), annotator()
     judged = submit(lease(made, person))

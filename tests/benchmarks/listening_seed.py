@@ -125,9 +125,8 @@ def signed_in(person) -> str:
 
 def main(people: int, items: int, *, watched: bool) -> None:
     first = speecheq_dialogue(corpus=CorpusFactory())
-    Clip.objects.update(
-        duration=HEARD[0][1]
-    )  # as long as the listeners say that they listened, so that nobody is too fast
+    with connection.cursor() as cursor:  # as long as the listeners say that they listened, so that nobody is too fast
+        cursor.execute(f"UPDATE {Clip._meta.db_table} SET duration = %s", [HEARD[0][1]])
     dialogues(first, items)
     rules = QualityRules(
         gold_first=3, gold_every=15, repeat_every=40, fastest_share=0.4, straight_line=12, same_slot=20

@@ -11,6 +11,7 @@ from datetime import timedelta
 import numpy as np
 import pytest
 from django.db import connection
+from django.urls import reverse
 from django.utils import timezone
 
 from annotation.domain.agreement import NAMES, agreement_of
@@ -21,7 +22,7 @@ from annotation.selectors.coded import round_arrays
 from annotation.selectors.dimensions import round_dimensions
 from generation.models import Turn, Variant
 from tests.annotation.factories import round_with, submit
-from tests.eqstudio.factories import annotator
+from tests.eqstudio.factories import annotator, researcher
 from tests.generation.factories import speecheq_dialogue
 
 ITEMS, PEOPLE = 100_000, 5
@@ -110,8 +111,10 @@ def large(db) -> Round:
     return made
 
 
-def test_a_figure_follows_a_submit_within_a_second(large, capsys):
+def test_a_figure_follows_a_submit_within_a_second(large, client, capsys):
     item = large.items.filter(closed_at=None).first()
+    client.force_login(researcher())
+    live = reverse("round_live", args=[large.uid])
 
     def timed(act):
         begun = time.perf_counter(), time.process_time()
@@ -120,20 +123,28 @@ def test_a_figure_follows_a_submit_within_a_second(large, capsys):
 
     cold = timed(lambda: round_agreement(round=large, names=HEADLINES))
     idle = timed(lambda: round_agreement(round=large, names=HEADLINES))
-    lease = Assignment.objects.create(
-        item=item, annotator=annotator(), slot=0, lease_until=timezone.now() + timedelta(minutes=5)
+    first, second = (
+        Assignment.objects.create(
+            item=item, annotator=annotator(), slot=slot, lease_until=timezone.now() + timedelta(minutes=5)
+        )
+        for slot in range(2)
     )
     before = round_arrays(round=large).live.sum()
-    submit(lease, verdict="keep")
+    submit(first, verdict="keep")
     reading = timed(lambda: round_arrays(round=large))
     after = timed(lambda: round_agreement(round=large, names=HEADLINES))
+    client.get(live)
+    submit(second, verdict="reject")
+    page = timed(lambda: client.get(live))
 
-    assert round_arrays(round=large).live.sum() == before + 1
+    assert round_arrays(round=large).live.sum() == before + 2
     (grade, _verdict) = round_dimensions(round=large)
     with capsys.disabled():
         sys.stdout.write(
             f"\n{connection.vendor}, {JUDGEMENTS:,} judgements with {len(grade.item):,} grades: first look {cold[0]:.2f} s,"
             f" nothing new {idle[0]:.3f} s; after a submit {reading[0]:.2f} s to read and {after[0]:.2f} s to compute"
-            f" ({reading[1] + after[1]:.2f} s of processor)\n"
+            f" ({reading[1] + after[1]:.2f} s of processor); what the dashboard fetches after one {page[0]:.2f} s"
+            f" ({page[1]:.2f} s of processor)\n"
         )
     assert reading[1] + after[1] < FOLLOW_S
+    assert page[1] < FOLLOW_S

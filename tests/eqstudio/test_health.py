@@ -13,7 +13,9 @@ from eqstudio import health
 from eqstudio.blobs import blob_key
 from eqstudio.home import WorkAge, work_ages
 from generation.intake import clip_ingest
+from tests.annotation.factories import lease, round_with
 from tests.audio import speechlike, wav
+from tests.eqstudio.factories import admin
 
 pytestmark = pytest.mark.django_db
 NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)
@@ -120,3 +122,18 @@ def test_the_home_page_asks_for_a_short_version(client, ada):
 
 def test_production_is_among_the_sources_of_the_queue():
     assert "generation.home:work_age" in work_ages._names
+
+
+def test_kept_counts_that_are_wrong_are_shown_to_an_admin_and_set_right(client):
+    made = round_with(items=3)
+    lease(made)
+    client.force_login(admin())
+    right = client.get(reverse("health_counts")).content.decode()
+    made.items.update(held=1)
+    wrong = client.get(reverse("health_counts")).content.decode()
+    mended = client.post(reverse("health_counts")).content.decode()
+
+    assert "Every kept count is what its rows give." in right
+    assert "2 counts are not what their rows give" in wrong
+    assert "2 items were set right." in mended
+    assert sorted(made.items.values_list("held", flat=True)) == [0, 0, 1]

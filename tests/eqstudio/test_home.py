@@ -42,8 +42,8 @@ def judged(item, person, now, active_ms=60_000):
     Judgement.objects.create(
         item=item, annotator=person, assignment=lease, client_key=lease.uid, verdict="keep", active_ms=active_ms
     )
-    place, _made = Participation.objects.get_or_create(round=item.round, annotator=person)
-    participation_counted(participation=place, now=now)
+    Participation.objects.get_or_create(round=item.round, annotator=person)
+    participation_counted(round=item.round, annotator=person, now=now)
     items_recount(round=item.round)
 
 

@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from eqstudio.models import Event, User
-from eqstudio.prepared import Prepared, PreparedUpdate, row_insert, rows_insert_few
+from eqstudio.prepared import Prepared, PreparedUpdate, PreparedWrite, row_insert, rows_insert_few
 from tests.eqstudio.factories import annotator
 
 by_name = Prepared[User](lambda name: User.objects.filter(username=name).order_by())
@@ -129,6 +129,17 @@ def test_an_update_may_count_on_what_is_there():
     assert copy.run(pk=anna.pk) == 1
     anna.refresh_from_db()
     assert anna.last_name == "a"
+
+
+def test_a_write_gives_the_rows_as_they_are_then():
+    anna = annotator(username="anna", skills=["ears"])
+    write = PreparedWrite[User](lambda name, said: (User.objects.filter(username=name), {"display_name": said}))
+
+    (found,) = write.rows(name="anna", said="Anna")
+
+    anna.refresh_from_db()
+    assert write.rows(name="nobody", said="?") == []
+    assert (found, found.display_name, found.skills, found.date_joined) == (anna, "Anna", ["ears"], anna.date_joined)
 
 
 @pytest.mark.django_db(transaction=True)

@@ -65,6 +65,12 @@ export function jumpTo(letter) {
   else slot?.querySelector("input")?.focus();
 }
 
+/** Focus a choice, with all that may be chosen there in view. */
+function goTo(input) {
+  input.focus({ preventScroll: true });
+  (input.closest("fieldset") ?? input).scrollIntoView({ block: "nearest" });
+}
+
 /** The keys belong to the sound again. */
 export function backToClip() {
   const clip = currentClip() ?? itemClips()[0];
@@ -75,7 +81,7 @@ export function backToClip() {
 /** What still has to be done before the item can be submitted, first things first: {text, go}. */
 export function missing() {
   const { item } = state;
-  const to = (selector) => () => $(selector).focus();
+  const to = (selector) => () => goTo($(selector));
   const found = itemClips()
     .filter((clip) => !clip.done)
     .map((clip) => ({ text: fill(words.hear, { what: clip.label }), go: () => clip.wave.focus() }));
