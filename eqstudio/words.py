@@ -108,6 +108,7 @@ ENTITIES: dict[str, Any] = {
     "adjudication": _("decision"),
     "answerimport": _("import of answers"),
     "answerintake": _("file of answers"),
+    "chore": _("work on a round"),
     "arena": _("arena"),
     "assignment": _("reservation"),
     "audioproblem": _("audio problem"),
