@@ -10,9 +10,10 @@ import os
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from threading import Semaphore
 
 from django.conf import settings
 from django.db import transaction
@@ -79,6 +80,16 @@ def gate_pass(*, kind: str, alias: str) -> Iterator[None]:
         yield
     finally:
         _slots(name).give(slot)
+
+
+def calls_share(permits: Semaphore) -> None:
+    """From now on this thread asks providers only while it holds one of ``permits``, which its lanes share."""
+    _lane.permits = permits
+
+
+def call_permit() -> AbstractContextManager[object]:
+    """What a thread holds while a call lasts, and not while it stores what came: then another one may call."""
+    return getattr(_lane, "permits", None) or nullcontext()
 
 
 def gate_close(*, kind: str, alias: str, after_s: float) -> None:
@@ -196,6 +207,7 @@ class _Slots:
 
 
 _seen_open: dict[str, float] = {}
+_lane = threading.local()
 _held: dict[tuple[int, str], _Slots] = {}
 _held_lock = threading.Lock()
 

@@ -18,7 +18,7 @@ from eqstudio.prepared import Prepared, row_insert
 from generation.models import Dialogue, ProviderCall
 from generation.providers.base import DROPPED, RATE_LIMITED, UNREACHABLE, Usage
 from generation.services.budgets import call_count, call_reserve
-from generation.services.gates import gate_close, gate_pass
+from generation.services.gates import call_permit, gate_close, gate_pass
 
 
 class Answer(Protocol):
@@ -118,11 +118,12 @@ def call_make(request: Request, call: Callable[[], A]) -> tuple[A, int]:
 def _ask(request: Request, call: Callable[[], A]) -> tuple[A, int]:
     with gate_pass(kind=request.kind, alias=request.provider):
         call_reserve(dialogue=request.dialogue)
-        started = time.monotonic()
-        try:
-            return call(), _since(started)
-        except ProviderError as error:
-            latency_ms, failure = _since(started), error
+        with call_permit():
+            started = time.monotonic()
+            try:
+                return call(), _since(started)
+            except ProviderError as error:
+                latency_ms, failure = _since(started), error
     if failure.cause == RATE_LIMITED and isinstance(failure.decision, Retry):
         gate_close(kind=request.kind, alias=request.provider, after_s=failure.decision.after_s)
     _write(

@@ -24,6 +24,7 @@ from generation.lane_process import lane_process
 from generation.models import Dialogue
 from generation.providers.base import Queue
 from generation.selectors.production import going
+from generation.services.gates import calls_share
 from generation.services.leases import leases_reclaim
 from generation.services.production import Step, dialogue_step, step_queue
 
@@ -32,6 +33,8 @@ POLL_S = 0.5
 RECLAIM_S = 5.0
 OPEN_PER_CONNECTION = 3
 """How many dialogues are under way or put off at a time, however long the batch: memory does not grow with it."""
+SPARE = 2
+"""One more thread for so many connections."""
 CHUNK = 200
 IDS_CHUNK = 1000
 
@@ -47,17 +50,24 @@ class _Done:
 
 @dataclass
 class _Lanes:
-    """Threads by queue: many for what waits on a provider, one each for what computes here."""
+    """Threads by queue: many for what waits on a provider, one each for what computes here.
+
+    Of the many, ``connections`` are in a call at a time; the others store and measure what came, so that no connection waits
+    for the database or the processor.
+    """
 
     connections: int
     done: SimpleQueue[_Done] = field(default_factory=SimpleQueue)
     jobs: dict[Queue, SimpleQueue[int | None]] = field(default_factory=dict)
     threads: list[threading.Thread] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        self.permits = threading.Semaphore(self.connections)
+
     def submit(self, queue: Queue, dialogue_id: int) -> None:
         if queue not in self.jobs:
             self.jobs[queue] = SimpleQueue()
-            for number in range(self.connections if queue == "io" else 1):
+            for number in range(self._width(queue)):
                 thread = threading.Thread(target=self._work, args=(queue,), name=f"{queue}-{number}", daemon=True)
                 thread.start()
                 self.threads.append(thread)
@@ -71,12 +81,17 @@ class _Lanes:
                     jobs.get_nowait()
                 except Empty:
                     break
-            for _number in range(self.connections if queue == "io" else 1):
+            for _number in range(self._width(queue)):
                 jobs.put(None)
         for thread in self.threads:
             thread.join()
 
+    def _width(self, queue: Queue) -> int:
+        return self.connections + self.connections // SPARE if queue == "io" else 1
+
     def _work(self, queue: Queue) -> None:
+        if queue == "io":
+            calls_share(self.permits)
         try:
             while (dialogue_id := self.jobs[queue].get()) is not None:
                 self.done.put(_advanced(queue, dialogue_id))
@@ -94,7 +109,7 @@ def _advanced(queue: Queue, dialogue_id: int) -> _Done:
 
 
 def dialogues_run_many(*, ids: Iterable[int], connections: int, told: Callable[[int], None]) -> None:
-    """Advance these dialogues until none is in production, ``connections`` provider steps at a time. ``told`` hears of each
+    """Advance these dialogues until none is in production, ``connections`` provider calls at a time. ``told`` hears of each
     that is finished, or stopped with its batch.
 
     Side effects: those of the steps. Interrupted, every thread ends its step and begins no other; an error that no step
