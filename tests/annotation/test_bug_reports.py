@@ -135,10 +135,15 @@ def test_rows_and_files_that_do_not_match_are_all_named(tmp_path):
     assert any("clip1.wav" in reason and "clip2.wav" in reason for reason in told)
 
 
+def _exported() -> set[str]:
+    return set(default_storage.listdir("exports")[1]) if default_storage.exists("exports") else set()
+
+
 @pytest.mark.django_db(transaction=True)
 def test_an_export_that_the_broker_hands_out_again_is_written_once():
     """B28: a task that is due after the broker's patience is over runs once for every copy of it."""
     export = export_request(split=split_of(items=2), format="jsonl")
+    before = _exported()
     copies = 3
     start = threading.Barrier(copies)
     states = []
@@ -159,6 +164,6 @@ def test_an_export_that_the_broker_hands_out_again_is_written_once():
 
     assert len(states) == copies
     assert (late.state, Export.objects.get().done) == ("done", 2)
-    assert default_storage.listdir("exports")[1] == [export_key(export).rpartition("/")[2]]
+    assert _exported() - before == {export_key(export).rpartition("/")[2]}
     with default_storage.open(export_key(export)) as handle, zipfile.ZipFile(io.BytesIO(handle.read())) as archive:
         assert archive.testzip() is None
