@@ -12,7 +12,6 @@ from generation.models import Dialogue, Variant
 from tests.annotation.factories import split_of
 from tests.generation.factories import CorpusFactory, emosbench_dialogue
 
-
 WRITTEN = ("Shall we walk, at last?", "SHALL we walk at last")
 
 
