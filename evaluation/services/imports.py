@@ -76,8 +76,7 @@ def responses_import(
                 walk.bringing.hold()
                 item_import(walk.bringing, sittings[number], dialogue, group)
     finally:
-        for sitting in sittings.values():
-            sitting_finish(sitting=sitting)
+        sittings_end(study=study, name=walk.bringing.respondent.name)
     created = walk.bringing.tally.created
     event_record(actor=actor, verb="responses_import", entity=study, respondent=name, created=created)
     return walk.bringing.report()
@@ -182,17 +181,19 @@ def answers_withdraw(*, source: AnswerImport, reason: str, actor: User) -> Answe
     if AnswerImportWithdrawal.objects.filter(source=source).exists():
         raise Conflict(_("This import was taken out already."))
     made = AnswerImportWithdrawal.objects.create(source=source, reason=reason.strip(), withdrawn_by=actor)
+    coming = AnswerIntake.objects.filter(study=source.study, respondent=source.respondent.name, sha256=source.sha256)
+    stopped = coming.filter(look=False, state__in=UNDER_WAY).update(state=AnswerIntake.State.STOPPED, lease_until=None)
     left = ImportedAnswer.objects.filter(source__withdrawal=None).values("response__trial__sitting")
     empty = Sitting.objects.filter(respondent=source.respondent).exclude(pk__in=left)
     empty.filter(trials__responses__imported__source=source).update(state=Sitting.State.CANCELLED)
-    coming = AnswerIntake.objects.filter(study=source.study, respondent=source.respondent.name, sha256=source.sha256)
-    coming.filter(look=False, state__in=UNDER_WAY).update(state=AnswerIntake.State.STOPPED, lease_until=None)
+    if stopped:
+        sittings_end(study=source.study, name=source.respondent.name)
     event_record(actor=actor, verb="answers_withdraw", entity=source.study, source=source.uid, reason=made.reason)
     return made
 
 
 def sittings_end(*, study: Study, name: str) -> None:
-    """Finish what a killed import left open under the name of a respondent: all its answers count then."""
+    """Finish what is open under the name of an imported respondent, also what a killed import left: all its answers count then."""
     imported = Sitting.objects.filter(respondent__study=study, respondent__kind=Respondent.Kind.IMPORTED)
     for sitting in imported.filter(respondent__name=name, state=Sitting.State.OPEN):
         sitting_finish(sitting=sitting)

@@ -18,6 +18,7 @@ from evaluation.models import AnswerImport, AnswerIntake, ImportedAnswer, Respon
 from evaluation.selectors import marks_of
 from evaluation.services import answers_withdraw, responses_import
 from evaluation.services.intakes import intake_request, intake_run, intake_stop
+from tests.annotation.test_races import at_once
 from tests.eqstudio.factories import researcher
 from tests.evaluation.test_imports import RUNS, response, result, study, write  # noqa: F401 -- fixtures
 from tests.evaluation.test_imports_pages import browser, intake_of  # noqa: F401 -- a fixture
@@ -175,6 +176,34 @@ def test_a_stop_is_told_of_and_ends_what_a_kill_left_open(study):  # noqa: F811
         intake_stop(intake=intake, actor=actor)
     intake_stop(intake=intake_of(study, look=True), actor=actor)
     assert Event.objects.filter(verb="answer_intake_stop").count() == 1
+
+
+def test_what_a_kill_left_open_is_finished_by_the_step_that_has_nothing_more_to_do(study):  # noqa: F811
+    intake = intake_of(study)
+    step(intake)
+    Sitting.objects.update(state=Sitting.State.OPEN, finished_at=None)
+    AnswerIntake.objects.update(state="waiting", told={"done": 12, "created": 12, "runs": [0, 1, 2]})
+    ended = step(intake)
+    assert (ended.state, ended.told["created"], ended.told["skipped"], ended.told["runs"]) == ("done", 12, 0, 3)
+    assert set(Sitting.objects.values_list("state", flat=True)) == {"finished"}
+
+
+def test_taking_out_a_killed_import_leaves_no_sitting_open(study):  # noqa: F811
+    responses_of_another = json.dumps({"responses": [response("item2", RUNS, RUNS)]}).encode()
+    step(
+        intake_request(study=study, data=responses_of_another, name="a.json", format="speecheq", respondent="theirs"),
+    )
+    step(intake_of(study), step_s=0)
+    Sitting.objects.update(state=Sitting.State.OPEN, finished_at=None)
+    answers_withdraw(source=AnswerImport.objects.first(), reason="wrong", actor=researcher())
+    assert set(Sitting.objects.values_list("state", flat=True)) == {"finished"}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_clicks_at_once_ask_for_a_file_once(study):  # noqa: F811
+    first, second = at_once(*[lambda: intake_of(study)] * 2)
+    assert first == second
+    assert AnswerIntake.objects.count() == 1
 
 
 def test_the_page_tells_of_all_under_way_and_the_last_that_ended(browser, study):  # noqa: F811
