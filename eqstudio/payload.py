@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from math import isfinite
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from django.utils.translation import gettext as _
@@ -32,6 +33,17 @@ def unstorable(value: Any) -> bool:
     if isinstance(value, Mapping):
         return any(unstorable(name) or unstorable(held) for name, held in value.items())
     return isinstance(value, list | tuple) and any(map(unstorable, value))
+
+
+def storable(value: Any) -> Any:
+    """The same without those characters, for what comes from files; a number that JSON cannot hold becomes its name."""
+    if isinstance(value, str):
+        return _UNSTORABLE.sub("", value)
+    if isinstance(value, Mapping):
+        return {storable(str(name)): storable(held) for name, held in value.items()}
+    if isinstance(value, list | tuple):
+        return [storable(held) for held in value]
+    return str(value) if isinstance(value, float) and not isfinite(value) else value
 
 
 def payload_read(request: HttpRequest, schema: type[P]) -> P:

@@ -71,6 +71,7 @@ VERBS: dict[str, Any] = {
     "reported a sound": _("reported a problem with the audio"),
     "responses_import": _("imported answers"),
     "answer_intake": _("sent a file of answers"),
+    "answer_intake_stop": _("stopped a file of answers"),
     "retracted": _("took a judgement back"),
     "revised": _("changed a judgement"),
     "roles set": _("set the roles"),

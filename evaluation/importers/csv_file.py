@@ -46,7 +46,7 @@ def _rows(path: Path, rows: csv.DictReader[str]) -> Iterator[GivenAnswer]:
         )
     for number, row in enumerate(rows, start=2):
         run = (row.get("run") or "0").strip()
-        usable = run.isdigit() and int(run) <= MAX_RUN
+        usable = run.isdecimal() and len(run) <= len(str(MAX_RUN)) and int(run) <= MAX_RUN
         yield GivenAnswer(
             row=number,
             item=(row["item"] or "").strip(),

@@ -6,6 +6,7 @@ import json
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
+from math import isfinite
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -104,11 +105,16 @@ def _bytes(handle: Any, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> byt
 def _answer(number: int, sample: Mapping[str, Any]) -> GivenAnswer:
     told = sample.get("metadata") if isinstance(sample.get("metadata"), dict) else {}
     place = place_of(sample.get("id"), told or {})
+    wrong = _no_object(sample)
+    if wrong:
+        problem = _("Sample %(name)s: %(field)s should be an object.")
+        told_of = {"name": sample.get("id", number), "field": wrong}
+        return GivenAnswer(number, place.item, place.trial, 0, also=place.also, problem=problem % told_of)
     letters = letters_of((told or {}).get("values"))
     target = sample.get("target")
     score = next(iter((sample.get("scores") or {}).values()), None) or {}
     failed = sample.get("error")
-    chosen = (told or {}).get("kind") in {"choice", "mcq"}
+    chosen = str((told or {}).get("kind")) in {"choice", "mcq"}
     epoch = sample.get("epoch")
     return GivenAnswer(
         row=number,
@@ -129,6 +135,19 @@ def _answer(number: int, sample: Mapping[str, Any]) -> GivenAnswer:
     )
 
 
+def _no_object(sample: Mapping[str, Any]) -> str:
+    """The first field that should be an object and is something else."""
+    scores = sample.get("scores") or {}
+    if not isinstance(scores, dict):
+        return "scores"
+    for name, score in list(scores.items())[:1]:
+        if score and not isinstance(score, dict):
+            return f"scores.{name}"
+    output = sample.get("output")
+    usage = output.get("usage") if isinstance(output, dict) else None
+    return "output.usage" if usage and not isinstance(usage, dict) else ""
+
+
 def _verdict(value: Any) -> bool | None:
     if isinstance(value, bool | int | float):
         return bool(value) if value in {0, 1} else None
@@ -141,8 +160,10 @@ def _completion(output: Any) -> str:
         return ""
     if isinstance(output.get("completion"), str) and output["completion"]:
         return str(output["completion"])
-    choices = output.get("choices") or [{}]
-    content = (choices[0].get("message") or {}).get("content", "") if isinstance(choices[0], dict) else ""
+    choices = output.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices else None
+    message = first.get("message") if isinstance(first, dict) else None
+    content = message.get("content", "") if isinstance(message, dict) else ""
     return content if isinstance(content, str) else "\n".join(_parts(content))
 
 
@@ -169,7 +190,7 @@ def _used(sample: Mapping[str, Any]) -> dict[str, Any]:
     seconds = (output or {}).get("time")
     found = {
         "model": (output or {}).get("model"),
-        "latency_ms": round(seconds * 1000) if isinstance(seconds, int | float) else None,
+        "latency_ms": round(seconds * 1000) if isinstance(seconds, int | float) and isfinite(seconds) else None,
         "tokens_in": usage.get("input_tokens"),
         "tokens_out": usage.get("output_tokens"),
     }

@@ -31,13 +31,14 @@ class LmEvalAnswers(AnswerImporter):
                 continue
             try:
                 sample = json.loads(line)
-            except json.JSONDecodeError as error:
+            except (ValueError, RecursionError) as error:
+                why = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
                 if not seen:
-                    told = {"name": path.name, "row": number, "why": error.msg}
+                    told = {"name": path.name, "row": number, "why": why}
                     raise InvalidInput(
                         _("%(name)s, line %(row)d: is not JSON (%(why)s).") % told, field="path"
                     ) from error
-                yield GivenAnswer(number, "", "", 0, problem=_("This line is not JSON: %(why)s.") % {"why": error.msg})
+                yield GivenAnswer(number, "", "", 0, problem=_("This line is not JSON: %(why)s.") % {"why": why})
                 continue
             if not isinstance(sample, dict) or "resps" not in sample or not isinstance(sample.get("doc"), dict):
                 if not seen:
@@ -71,14 +72,18 @@ def _answers(number: int, sample: Mapping[str, Any]) -> Iterator[GivenAnswer]:
             trial=place.trial,
             run=run,
             raw=raw,
-            right_slot=slot_of(letters, target) if doc.get("kind") in {"choice", "mcq"} else None,
-            options=options_in((_text(part) for part in doc.get("parts") or ()), letters),
+            right_slot=slot_of(letters, target) if str(doc.get("kind")) in {"choice", "mcq"} else None,
+            options=options_in((_text(part) for part in _list(doc.get("parts"))), letters),
             value=str(target) if correct and target is not None else "",
             tells=False,
             correct=correct,
             history="gold" if letters else "",
             paradata={"doc_hash": sample["doc_hash"]} if sample.get("doc_hash") else {},
         )
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _text(part: Any) -> str:
@@ -111,8 +116,8 @@ def _likelihood(option: Any) -> float | None:
 
 def _verdict(sample: Mapping[str, Any]) -> bool | None:
     """What the first of the sample's metrics says, where it is right or wrong and nothing between."""
-    for name in sample.get("metrics") or ():
-        value = sample.get(name)
+    for name in _list(sample.get("metrics")):
+        value = sample.get(str(name))
         if isinstance(value, bool | int | float) and value in {0, 1}:
             return bool(value)
     return None

@@ -19,19 +19,21 @@ from evaluation.importers import GivenAnswer, answer_importers
 from evaluation.models import (
     AnswerImport,
     AnswerImportWithdrawal,
+    AnswerIntake,
     ImportedAnswer,
     Respondent,
     Sitting,
     Study,
 )
 from evaluation.models.respondents import RUNS
-from evaluation.services.imports_walk import Bringing, item_import
+from evaluation.services.imports_walk import Bringing, Tally, item_import
 from evaluation.services.sittings import sitting_finish, sitting_open
 from generation.models import Dialogue
 
 _BLOCK = 1024 * 1024
 MOST_LOOKED_AT = 3_000
 """Looking first does everything and takes it back; so many answers show what a file is like."""
+UNDER_WAY = (AnswerIntake.State.WAITING, AnswerIntake.State.RUNNING)
 Progress = Callable[[int, int], None]
 
 
@@ -45,6 +47,7 @@ def responses_import(
     actor: User | None = None,
     progress: Progress | None = None,
     begun: datetime | None = None,
+    tally: Tally | None = None,
 ) -> dict[str, Any]:
     """Bring the answers of a file into ``study`` under the respondent ``name``; a second time adds nothing.
 
@@ -54,9 +57,11 @@ def responses_import(
     ``imported``); what our parser reads from the same raw answer is kept beside it under its own version. ``file_name`` is
     what the file is called when ``path`` is a copy. ``progress`` is called between items, outside any transaction, with how many
     answers were looked at and how many there are; what it raises ends the import there, and what has come in counts. An import
-    of this file that was interrupted after ``begun`` is gone on with.
+    of this file that was interrupted after ``begun`` is gone on with, from where ``tally`` had got, which is kept up to date
+    whenever ``progress`` is called. Conflict where the import is taken out meanwhile.
     """
     walk = _Walk(study, path, format, name, file_name, actor)
+    walk.bringing.tally = tally or Tally()
     walk.bringing.go_on(begun)
     sittings: dict[int, Sitting] = {}
     try:
@@ -68,13 +73,13 @@ def responses_import(
             if number not in sittings:
                 sittings[number] = sitting_open(study=study, respondent=walk.bringing.respondent, run=number)
             with transaction.atomic():
+                walk.bringing.hold()
                 item_import(walk.bringing, sittings[number], dialogue, group)
     finally:
-        for sitting in sittings.values():
-            sitting_finish(sitting=sitting)
-    created = walk.bringing.created
+        sittings_end(study=study, name=walk.bringing.respondent.name)
+    created = walk.bringing.tally.created
     event_record(actor=actor, verb="responses_import", entity=study, respondent=name, created=created)
-    return walk.bringing.report(runs=len({number % RUNS for number in sittings}))
+    return walk.bringing.report()
 
 
 def responses_preview(
@@ -90,20 +95,18 @@ def responses_preview(
     there are more). What is written for an item is rolled back before the next one, so that nobody waits long to write.
     """
     walk = _Walk(study, path, format, name, file_name, None, keep=False)
-    numbers = set()
     for run, group in walk.groups(progress):
         dialogue = walk.dialogue_of(group)
         if dialogue is None:
             continue
         number = walk.number_of(run, dialogue)
-        numbers.add(number % RUNS)
         with transaction.atomic():
             walk.bringing.respondent = _respondent(study, name)
             sitting = sitting_open(study=study, respondent=walk.bringing.respondent, run=number)
             item_import(walk.bringing, sitting, dialogue, group)
             walk.bringing.source = None
             transaction.set_rollback(True)
-    return walk.bringing.report(runs=len(numbers), looked_at=walk.looked_at)
+    return walk.bringing.report(looked_at=walk.looked_at)
 
 
 class _Walk:
@@ -132,14 +135,17 @@ class _Walk:
         self.by_id, self.asked = _dialogues(study)
 
     def groups(self, progress: Progress | None) -> Iterator[tuple[int, list[GivenAnswer]]]:
-        done = 0
+        tally, place = self.bringing.tally, 0
         for run, group in _by_item_and_run(self.answers):
+            place += len(group)
+            if place <= tally.done:
+                continue
             if progress is not None:
-                progress(done, len(self.answers))
+                progress(tally.done, len(self.answers))
             yield run, group
-            done += len(group)
+            tally.done = place
         if progress is not None:
-            progress(done, len(self.answers))
+            progress(tally.done, len(self.answers))
 
     def dialogue_of(self, group: list[GivenAnswer]) -> Dialogue | None:
         """The item that these answers are about; None (and counted) where the study does not ask it."""
@@ -148,12 +154,14 @@ class _Walk:
             reason = _("The split has no item %(item)r.") % {"item": group[0].item}
             self.bringing.refuse(group, reason, soft=True)
         elif dialogue.pk not in self.asked:
-            self.bringing.outside += len(group)
+            self.bringing.tally.outside += len(group)
             return None
         return dialogue
 
     def number_of(self, run: int, dialogue: Dialogue) -> int:
         """The sitting of a run: one further on for each time that the item, or the whole, was taken out."""
+        if run % RUNS not in self.bringing.tally.runs:
+            self.bringing.tally.runs.append(run % RUNS)
         number = run
         while number in self.cancelled or (number, dialogue.pk) in self.taken_out:
             number += RUNS
@@ -164,7 +172,8 @@ class _Walk:
 def answers_withdraw(*, source: AnswerImport, reason: str, actor: User) -> AnswerImportWithdrawal:
     """Take an import of answers out again: they stay stored and enter no figure from now on. Writes one Event.
 
-    A sitting of which nothing is left is cancelled. InvalidInput without a reason, Conflict when it was taken out already.
+    A sitting of which nothing is left is cancelled, and where the same file is still coming in under this name, it is stopped.
+    InvalidInput without a reason, Conflict when it was taken out already.
     """
     if not reason.strip():
         raise InvalidInput(_("Say why this import is taken out."), field="reason")
@@ -172,11 +181,22 @@ def answers_withdraw(*, source: AnswerImport, reason: str, actor: User) -> Answe
     if AnswerImportWithdrawal.objects.filter(source=source).exists():
         raise Conflict(_("This import was taken out already."))
     made = AnswerImportWithdrawal.objects.create(source=source, reason=reason.strip(), withdrawn_by=actor)
+    coming = AnswerIntake.objects.filter(study=source.study, respondent=source.respondent.name, sha256=source.sha256)
+    stopped = coming.filter(look=False, state__in=UNDER_WAY).update(state=AnswerIntake.State.STOPPED, lease_until=None)
     left = ImportedAnswer.objects.filter(source__withdrawal=None).values("response__trial__sitting")
     empty = Sitting.objects.filter(respondent=source.respondent).exclude(pk__in=left)
     empty.filter(trials__responses__imported__source=source).update(state=Sitting.State.CANCELLED)
+    if stopped:
+        sittings_end(study=source.study, name=source.respondent.name)
     event_record(actor=actor, verb="answers_withdraw", entity=source.study, source=source.uid, reason=made.reason)
     return made
+
+
+def sittings_end(*, study: Study, name: str) -> None:
+    """Finish what is open under the name of an imported respondent, also what a killed import left: all its answers count then."""
+    imported = Sitting.objects.filter(respondent__study=study, respondent__kind=Respondent.Kind.IMPORTED)
+    for sitting in imported.filter(respondent__name=name, state=Sitting.State.OPEN):
+        sitting_finish(sitting=sitting)
 
 
 def respondent_check(study: Study, name: str) -> Respondent | None:

@@ -12,10 +12,20 @@ from django.utils.translation import gettext as _
 from eqstudio.benchmarks import benchmark_get
 from eqstudio.benchmarks.base import Answered, ItemView, Outcome, Parsed, Trial, TrialKind
 from eqstudio.benchmarks.scripts import same_words
+from eqstudio.errors import Conflict
 from eqstudio.models import User
 from evaluation.domain.order import trial_mirror
 from evaluation.importers import GivenAnswer
-from evaluation.models import AnswerImport, ImportedAnswer, Respondent, Response, ScoreRecord, Sitting, TrialRecord
+from evaluation.models import (
+    AnswerImport,
+    AnswerImportWithdrawal,
+    ImportedAnswer,
+    Respondent,
+    Response,
+    ScoreRecord,
+    Sitting,
+    TrialRecord,
+)
 from evaluation.selectors import IMPORTED
 from evaluation.services.responses import response_store
 from evaluation.services.sittings import answers_so_far, trial_build, trial_store
@@ -23,6 +33,21 @@ from generation.models import Dialogue, Variant
 from generation.selectors import item_view
 
 PAIR = 2
+
+
+@dataclass
+class Tally:
+    """What came of the first ``done`` answers of a file. Kept beside an import, it lets an interrupted one go on from there."""
+
+    done: int = 0
+    created: int = 0
+    skipped: int = 0
+    outside: int = 0
+    differs: int = 0
+    refused: list[dict[str, Any]] = field(default_factory=list)
+    refused_count: int = 0
+    """With those of an earlier step that ``refused`` no longer lists."""
+    runs: list[int] = field(default_factory=list)
 
 
 @dataclass
@@ -35,13 +60,9 @@ class Bringing:
     sha256: str
     actor: User | None
     source: AnswerImport | None = None
-    created: int = 0
-    skipped: int = 0
-    outside: int = 0
-    differs: int = 0
-    refused: list[dict[str, Any]] = field(default_factory=list)
+    tally: Tally = field(default_factory=Tally)
     before: int = 0
-    """Of ``created``, what came in before the import was interrupted."""
+    """Of ``created``, what came in before a kill and is met again now."""
 
     def go_on(self, begun: datetime | None) -> None:
         """Take up what this file brought since ``begun``, so that an interrupted import is told as one."""
@@ -50,13 +71,21 @@ class Bringing:
         found = AnswerImport.objects.filter(respondent=self.respondent, sha256=self.sha256, created__gte=begun)
         self.source = found.filter(withdrawal=None).first()
         if self.source is not None:
-            self.created = self.before = self.source.answers.count()
+            came = self.source.answers.count()
+            self.before, self.tally.created = came - self.tally.created, came
+
+    def hold(self) -> None:
+        """Keep the import from being taken out until the transaction ends. Conflict when it has been already."""
+        Respondent.objects.select_for_update().get(pk=self.respondent.pk)
+        if self.source is not None and AnswerImportWithdrawal.objects.filter(source=self.source).exists():
+            raise Conflict(_("This import was taken out while it was coming in."))
 
     def refuse(self, answers: Iterable[GivenAnswer], reason: str, *, soft: bool = False) -> None:
         """Refuse answers; ``soft``: for this reason only where they have none of their own."""
         for answer in answers:
             told = (answer.problem or reason) if soft and not answer.item else reason
-            self.refused.append({"path": self.name, "row": answer.row, "reason": told})
+            self.tally.refused.append({"path": self.name, "row": answer.row, "reason": told})
+            self.tally.refused_count += 1
 
     def keep(self, response: Response) -> None:
         """Say of a stored answer that it came with this file."""
@@ -70,17 +99,17 @@ class Bringing:
                 imported_by=self.actor,
             )
         ImportedAnswer.objects.create(source=self.source, response=response)
-        self.created += 1
+        self.tally.created += 1
 
-    def report(self, *, runs: int, looked_at: int | None = None) -> dict[str, Any]:
+    def report(self, *, looked_at: int | None = None) -> dict[str, Any]:
         return {
             "respondent": self.respondent.name,
-            "runs": runs,
-            "created": self.created,
-            "skipped": self.skipped - self.before,
-            "outside": self.outside,
-            "reading_differs": self.differs,
-            "refused": self.refused,
+            "runs": len(self.tally.runs),
+            "created": self.tally.created,
+            "skipped": self.tally.skipped - self.before,
+            "outside": self.tally.outside,
+            "reading_differs": self.tally.differs,
+            "refused": self.tally.refused,
             "looked_at": looked_at,
         }
 
@@ -125,20 +154,23 @@ def _waiting(
     """The answers that can go in, by question; those that are there already, or cannot, are counted."""
     waiting: dict[str, GivenAnswer] = {}
     stored = set(sitting.trials.filter(dialogue=dialogue, responses__isnull=False).values_list("key", flat=True))
+    met: set[str] = set()
     trials = _trials(sitting, dialogue) if any(not answer.trial for answer in answers) else []
     for given in answers:
         if given.delivery and not given.problem and _delivery(trials) != given.delivery:
-            bringing.outside += 1
+            bringing.tally.outside += 1
             continue
         answer = given if given.trial or given.problem else _with_key(given, trials)
         if answer.problem or not answer.trial:
             bringing.refuse([answer], answer.problem or _("It does not say which question it answers."))
-        elif answer.trial in stored:
-            bringing.skipped += 1
-        elif answer.trial in waiting:
+        elif answer.trial in met:
             bringing.refuse([answer], _("A second answer to %(trial)s.") % {"trial": answer.trial})
+        elif answer.trial in stored:
+            bringing.tally.skipped += 1
+            met.add(answer.trial)
         else:
             waiting[answer.trial] = answer
+            met.add(answer.trial)
     return waiting
 
 
@@ -195,7 +227,7 @@ def _answer_import(bringing: Bringing, sitting: Sitting, dialogue: Dialogue, tri
     )
     bringing.keep(response)
     if given.correct is not None:
-        bringing.differs += _verdict_store(response, record, given)
+        bringing.tally.differs += _verdict_store(response, record, given)
 
 
 def _as_shown_there(sitting: Sitting, dialogue: Dialogue, trial: Trial, given: GivenAnswer) -> Trial:

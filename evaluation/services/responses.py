@@ -9,6 +9,7 @@ from django.db import IntegrityError, transaction
 
 from eqstudio.benchmarks.base import Outcome
 from eqstudio.errors import Conflict, InvalidInput
+from eqstudio.payload import storable
 from evaluation.models import Respondent, Response, Sitting, TrialRecord
 from evaluation.services.hearing import unheard_in
 from evaluation.services.participants import consent_check
@@ -65,11 +66,11 @@ def response_store(
         with transaction.atomic():
             response = Response.objects.create(
                 trial=trial,
-                raw=raw[:MAX_RAW].replace("\x00", ""),
+                raw=storable(raw[:MAX_RAW]),
                 failure=failure,
-                error=error,
+                error=storable(error),
                 heard=dict(heard or {}),
-                paradata=dict(paradata or {}),
+                paradata=storable(paradata or {}),
             )
     except IntegrityError:
         return trial.responses.get()

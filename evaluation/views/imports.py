@@ -8,6 +8,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.db import transaction
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -20,12 +21,13 @@ from evaluation.forms_imports import LARGEST_MB, AnswersForm
 from evaluation.models import Study
 from evaluation.selectors import imports_listed, study_to_curate_for
 from evaluation.services import answers_withdraw
-from evaluation.services.intakes import UNDER_WAY, intake_request, intake_stop
+from evaluation.services.imports import UNDER_WAY
+from evaluation.services.intakes import intake_request, intake_stop
 from evaluation.tasks import answers_take
 from generation.views.guards import curating, person
 
 SHOWN = 3
-"""So many files that were sent last are told about."""
+"""So many files that ended last are told about, beside all that are under way."""
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -65,12 +67,12 @@ def _take(request: HttpRequest, study: Study, form: AnswersForm) -> None:
 @never_cache
 @curating
 def answer_intakes(request: HttpRequest, uid: str) -> HttpResponse:
-    """The part of the page that is fetched again while a file is under way; when it has ended, the whole page is."""
-    context = _intakes(study_to_curate_for(person(request), uid))
-    response = render(request, "evaluation/parts/intakes.html", context)
-    if not context["under_way"]:
-        response["HX-Refresh"] = "true"
-    return response
+    """The part of the page that is fetched again while a file is under way; with the list of imports when one has ended."""
+    study = study_to_curate_for(person(request), uid)
+    context = _intakes(study)
+    if set(request.GET.getlist("was")) - {one.uid for one in context["under_way"]}:
+        context |= {"imports": _imports(study), "part": True}
+    return render(request, "evaluation/parts/intakes.html", context)
 
 
 @require_POST
@@ -82,15 +84,16 @@ def answer_intake_stop(request: HttpRequest, uid: str) -> HttpResponse:
     if intake is None:
         raise NotFound(_("There is no such file in this study."))
     try:
-        intake_stop(intake=intake)
+        intake_stop(intake=intake, actor=person(request))
     except StudioError as error:
         messages.error(request, error.message)
     return redirect(f"{reverse('answer_imports', args=[uid])}#intakes")
 
 
 def _intakes(study: Study) -> dict[str, Any]:
-    found = list(study.answer_intakes.select_related("created_by")[:SHOWN])
-    return {"study": study, "intakes": found, "under_way": any(one.state in UNDER_WAY for one in found)}
+    ended = study.answer_intakes.exclude(state__in=UNDER_WAY).values("pk")[:SHOWN]
+    found = list(study.answer_intakes.filter(Q(state__in=UNDER_WAY) | Q(pk__in=ended)))
+    return {"study": study, "intakes": found, "under_way": [one for one in found if one.state in UNDER_WAY]}
 
 
 @require_POST
