@@ -59,9 +59,10 @@ def chore_run(*, chore_id: int, steps: dict[str, Step], now: datetime) -> Chore:
 
 
 def items_full(*, round: Round) -> QuerySet[RoundItem]:  # noqa: A002
-    """Open items of kind work on which every place is taken and something was judged: they may be complete."""
-    full = round.items.filter(kind=Kind.WORK, closed_at=None, held=F("wanted"), assignments__state="submitted")
-    return full.distinct()
+    """Open items of kind work on which every place is taken and enough people have judged: they may be complete."""
+    return round.items.filter(
+        kind=Kind.WORK, closed_at=None, held=F("wanted"), given__gte=F("round__people_per_item")
+    )
 
 
 def items_close_full(*, round: Round) -> Iterator[int]:  # noqa: A002
@@ -77,7 +78,9 @@ def items_close_full(*, round: Round) -> Iterator[int]:  # noqa: A002
 
 
 def items_of_closed(*, round: Round) -> QuerySet[RoundItem]:  # noqa: A002
-    """Open items of kind work that somebody has judged: in a closed round too few have, and nobody else will."""
+    """Open items of kind work that somebody has judged: in a closed round nobody else will. Those that are complete are
+    closed by ``items_close_full`` first; too few have judged the others.
+    """
     return round.items.filter(kind=Kind.WORK, closed_at=None, given__gte=1)
 
 
@@ -88,13 +91,17 @@ def round_held(*, round: Round, closed: bool) -> bool:  # noqa: A002
 
 
 def closing(chore: Chore, reason: str) -> Iterator[int]:
-    """Send what too few have judged to an expert, as long as the round stays closed."""
-    return _while_the_round_is(
+    """Close what is complete, then send what too few have judged to an expert, as long as the round stays closed."""
+    settled = 0
+    for settled in items_close_full(round=chore.round):
+        yield settled
+    aside = _while_the_round_is(
         chore,
         items_of_closed(round=chore.round),
         lambda items: items_set_aside(items=items, reason=reason, now=timezone.now()),
         closed=True,
     )
+    yield from (settled + done for done in aside)
 
 
 def opening(chore: Chore, items: QuerySet[RoundItem], reason: str) -> Iterator[int]:

@@ -298,11 +298,7 @@ def round_set_state(
     if changed:
         event_record(actor=actor, verb=f"set to {state.value}", entity=round, **({"reason": reason} if reason else {}))
     if changed and state == Round.State.CLOSED:
-        items = items_of_closed(round=round)
-        if (many := items.count()) > AT_ONCE:
-            chore_ask(round=round, work=Chore.Work.CLOSE, total=many, actor=actor)
-        else:
-            items_set_aside(items=items, reason=ROUND_CLOSED, now=timezone.now())
+        _items_of_closed_end(round, actor)
     if was == Round.State.CLOSED and state != was:
         items = _too_few(round)
         if (many := items.count()) > AT_ONCE:
@@ -310,6 +306,19 @@ def round_set_state(
         else:
             items_take_back(items=items, actor=actor, reason=OPENED_AGAIN)
     return round
+
+
+def _items_of_closed_end(round_: Round, actor: User | None) -> None:
+    """Close what is complete and send the rest to an expert; by a chore where very many items may be either."""
+    items = items_of_closed(round=round_)
+    settling = round_.chores.filter(work=Chore.Work.SETTLE).exclude(state=Chore.State.DONE)
+    many = items.count()
+    if many > AT_ONCE or (many and settling.exists()):
+        chore_ask(round=round_, work=Chore.Work.CLOSE, total=many, actor=actor)
+        return
+    for _seen in items_close_full(round=round_):
+        pass
+    items_set_aside(items=items, reason=ROUND_CLOSED, now=timezone.now())
 
 
 def _too_few(round_: Round) -> QuerySet[RoundItem]:

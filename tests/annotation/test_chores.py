@@ -81,6 +81,43 @@ def test_fewer_people_close_very_many_items_in_the_background(rita):
     assert (done(made).done, before, outcomes(made)) == (3, [""] * 3, ["kept"] * 3)
 
 
+@pytest.mark.parametrize("order", [("settle", "close"), ("close", "settle")])
+def test_a_round_closed_before_its_complete_items_were_closed_keeps_them(rita, order):
+    made = begun(items=3, people=2)
+    round_update(round=made, actor=rita, people_per_item=1, agree_needed=1)
+    round_set_state(round=made, state=Round.State.CLOSED, actor=rita)
+    ended = {}
+    for work in order:
+        chore = Chore.objects.get(work=work)
+        ended[work] = round_chore_run(chore_id=chore.pk, now=timezone.now()).done
+
+    assert outcomes(made) == ["kept"] * 3
+    assert ended == {order[0]: 3, order[1]: 0}
+    assert not Event.objects.filter(verb="set aside").exists()
+
+
+def test_a_round_with_few_items_waits_for_its_complete_items_to_be_closed(rita, monkeypatch):
+    made = begun(items=3, people=2)
+    round_update(round=made, actor=rita, people_per_item=1, agree_needed=1)
+    monkeypatch.setattr(rounds, "AT_ONCE", 500)
+    round_set_state(round=made, state=Round.State.CLOSED, actor=rita)
+    before = outcomes(made)
+    Chore.objects.filter(work="settle").delete()
+
+    assert (done(made).work, before, outcomes(made)) == ("close", [""] * 3, ["kept"] * 3)
+
+
+def test_closing_a_round_at_once_closes_what_is_complete_and_sets_the_rest_aside(rita, monkeypatch):
+    made = begun(items=2, people=2)
+    round_update(round=made, actor=rita, people_per_item=1, agree_needed=1)
+    Chore.objects.all().delete()
+    made.items.filter(pk=made.items.first().pk).update(wanted=2)
+    monkeypatch.setattr(rounds, "AT_ONCE", 500)
+    round_set_state(round=made, state=Round.State.CLOSED, actor=rita)
+
+    assert outcomes(made) == ["disputed", "kept"]
+
+
 def test_a_large_round_is_filled_in_the_background_and_says_so(client, rita):
     made = round_with(items=1)
     for _more in range(3):
