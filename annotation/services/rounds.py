@@ -209,8 +209,10 @@ def round_top_up(*, round: Round, actor: User | None = None) -> int:  # noqa: A0
     """Take the READY dialogues of the round's corpus that fit its benchmark, language and query into the round.
 
     They go in with their moves to IN_REVIEW, so many in one transaction; one that somebody else moved first is left alone.
-    Writes one Event when anything was added. Returns how many were added.
+    Writes one Event when anything was added. Returns how many were added. Conflict when the round is closed; one that is
+    closed meanwhile takes no more.
     """
+    _not_closed(round)
     added = 0
     for added in _filling(round, actor):  # noqa: B007 -- the last one is wanted
         pass
@@ -219,16 +221,22 @@ def round_top_up(*, round: Round, actor: User | None = None) -> int:  # noqa: A0
 
 def round_top_up_ask(*, round: Round, actor: User | None = None) -> Chore | int:  # noqa: A002
     """As ``round_top_up``; where very many dialogues fit, ask for it as a chore instead and return that."""
+    _not_closed(round)
     fitting = len(dialogues_for_round(round=round))
     if fitting <= AT_ONCE:
         return round_top_up(round=round, actor=actor)
     return chore_ask(round=round, work=Chore.Work.FILL, total=fitting, actor=actor)
 
 
+def _not_closed(round_: Round) -> None:
+    if round_.state == Round.State.CLOSED:
+        raise Conflict(_("This round is closed. Open it again to take in what is ready."))
+
+
 def _filling(round_: Round, actor: User | None) -> Iterator[int]:
     ids, added = dialogues_for_round(round=round_), 0
     for begin in range(0, len(ids), CHUNK):
-        added += _items_add(round_, ids[begin : begin + CHUNK], actor)
+        added += _items_add(round_.pk, ids[begin : begin + CHUNK], actor)
         yield added
     if added:
         round_.refresh_from_db(fields=["items_total"])
@@ -236,9 +244,18 @@ def _filling(round_: Round, actor: User | None) -> Iterator[int]:
 
 
 @transaction.atomic
-def _items_add(round_: Round, keys: Sequence[int], actor: User | None) -> int:
-    """Take those of the dialogues that are still READY; their rows are locked, so that nobody moves one in between."""
+def _items_add(round_id: int, keys: Sequence[int], actor: User | None) -> int:
+    """Take those of the dialogues that are still READY, as far as the round's limit goes; a closed round takes none.
+
+    The round's row is held first, so that its rules and its number of items stay as they are read here; then the rows of
+    the dialogues, so that nobody moves one in between.
+    """
+    round_ = Round.objects.select_for_update(no_key=True).get(pk=round_id)
+    if round_.state == Round.State.CLOSED:
+        return 0
     ready = Dialogue.objects.filter(pk__in=keys, state=DialogueState.READY.value).order_by("pk")
+    if limit := RoundQuery.from_dict(round_.query).limit:
+        ready = ready[: max(0, limit - round_.items.filter(kind=Kind.WORK).count())]
     found = list(ready.select_for_update(of=("self",)).select_related("brief__batch"))
     dialogues_move(
         keys=[dialogue.pk for dialogue in found],
@@ -249,7 +266,7 @@ def _items_add(round_: Round, keys: Sequence[int], actor: User | None) -> int:
     )
     RoundItem.objects.bulk_create(RoundItem(**item_fields(round=round_, dialogue=dialogue)) for dialogue in found)
     if found:
-        Round.objects.filter(pk=round_.pk).update(items_total=F("items_total") + len(found))
+        Round.objects.filter(pk=round_id).update(items_total=F("items_total") + len(found))
     return len(found)
 
 

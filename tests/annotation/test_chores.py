@@ -10,6 +10,7 @@ from annotation.models import Chore, Round
 from annotation.services import chores_due, round_chore_run, round_set_state, round_top_up_ask, round_update, rounds
 from annotation.services.rounds import ROUND_CLOSED
 from annotation.tasks import annotation_sweep
+from eqstudio.errors import Conflict
 from eqstudio.home import running_jobs
 from eqstudio.models import Event
 from tests.annotation.factories import lease, round_with, submit
@@ -146,6 +147,50 @@ def test_a_chore_is_done_once_and_taken_up_again_when_its_worker_is_gone(rita):
     assert round_chore_run(chore_id=chore.pk, now=now + DAY).state == "done"
     assert round_chore_run(chore_id=chore.pk, now=now + 2 * DAY).done == 3
     assert Event.objects.filter(verb="set aside").count() == 3
+
+
+def unfilled(items, **rules):
+    """A round without items, beside so many dialogues that are ready for it."""
+    made = round_with(items=0, **rules)
+    for _one in range(items):
+        speecheq_dialogue(corpus=made.corpus)
+    return made
+
+
+def test_two_that_fill_a_round_at_once_keep_its_limit(rita, monkeypatch):
+    made = unfilled(8, query={"limit": 4})
+    ready = list(made.corpus.dialogues.order_by("pk").values_list("pk", flat=True))
+    seen = iter([ready[:4], ready[4:]])
+    monkeypatch.setattr(rounds, "dialogues_for_round", lambda round: next(seen))  # noqa: A006 -- its argument
+    first, second = rounds._filling(made, rita), rounds._filling(made, rita)
+    added = [next(first), next(second), *first, *second]
+    made.refresh_from_db()
+
+    assert added == [2, 2, 2, 2]
+    assert (made.items.count(), made.items_total) == (4, 4)
+
+
+def test_a_limit_that_is_lowered_meanwhile_is_kept(rita):
+    made = unfilled(4, query={"limit": 4})
+    filling = rounds._filling(made, rita)
+    next(filling)
+    round_update(round=made, actor=rita, query={"limit": 3}, people_per_item=4)
+    list(filling)
+
+    assert list(made.items.order_by("pk").values_list("wanted", flat=True)) == [4, 4, 4]
+
+
+def test_a_round_that_was_closed_takes_no_more(client, rita):
+    made = unfilled(4)
+    filling = rounds._filling(made, rita)
+    next(filling)
+    round_set_state(round=made, state=Round.State.CLOSED, actor=rita)
+
+    assert (list(filling), made.items.count()) == ([2], 2)
+    with pytest.raises(Conflict, match="Open it again"):
+        round_top_up_ask(round=made, actor=rita)
+    client.force_login(rita)
+    assert "Take in what is ready" not in client.get(reverse("round", args=[made.uid])).content.decode()
 
 
 def test_asking_again_while_it_waits_is_one_chore(rita):
