@@ -233,14 +233,15 @@ def _not_closed(round_: Round) -> None:
         raise Conflict(_("This round is closed. Open it again to take in what is ready."))
 
 
-def _filling(round_: Round, actor: User | None) -> Iterator[int]:
+def _filling(round_: Round, actor: User | None, before: int = 0) -> Iterator[int]:
+    """``before`` were added by a run that was cut off: the Event tells of all."""
     ids, added = dialogues_for_round(round=round_), 0
     for begin in range(0, len(ids), CHUNK):
         added += _items_add(round_.pk, ids[begin : begin + CHUNK], actor)
         yield added
-    if added:
+    if before + added:
         round_.refresh_from_db(fields=["items_total"])
-        event_record(actor=actor, verb="topped up", entity=round_, added=added)
+        event_record(actor=actor, verb="topped up", entity=round_, added=before + added)
 
 
 @transaction.atomic
@@ -349,7 +350,7 @@ def _too_few(round_: Round) -> QuerySet[RoundItem]:
 def round_chore_run(*, chore_id: int, now: datetime) -> Chore:
     """Do what was asked for of very many items of a round. Run twice, it is done once."""
     steps = {
-        Chore.Work.FILL.value: lambda chore: _filling(chore.round, chore.created_by),
+        Chore.Work.FILL.value: lambda chore: _filling(chore.round, chore.created_by, chore.done),
         Chore.Work.CLOSE.value: lambda chore: closing(chore, ROUND_CLOSED),
         Chore.Work.REOPEN.value: lambda chore: opening(chore, _too_few(chore.round), OPENED_AGAIN),
         Chore.Work.SETTLE.value: lambda chore: items_close_full(round=chore.round),

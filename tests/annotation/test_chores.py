@@ -3,11 +3,20 @@
 from datetime import timedelta
 
 import pytest
+from django.db import IntegrityError
 from django.urls import reverse
 from django.utils import timezone
 
 from annotation.models import Chore, Round
-from annotation.services import chores_due, round_chore_run, round_set_state, round_top_up_ask, round_update, rounds
+from annotation.services import (
+    chores,
+    chores_due,
+    round_chore_run,
+    round_set_state,
+    round_top_up_ask,
+    round_update,
+    rounds,
+)
 from annotation.services.rounds import ROUND_CLOSED
 from annotation.tasks import annotation_sweep
 from eqstudio.errors import Conflict
@@ -155,6 +164,53 @@ def unfilled(items, **rules):
     for _one in range(items):
         speecheq_dialogue(corpus=made.corpus)
     return made
+
+
+def killed_after_a_step(chore, monkeypatch):
+    """Run a chore whose worker is killed once it has told of its first step; its lease is over then."""
+    filling = rounds._filling
+
+    def cut_off(*args):
+        yield next(filling(*args))
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(rounds, "_filling", cut_off)
+        with pytest.raises(KeyboardInterrupt):
+            round_chore_run(chore_id=chore.pk, now=timezone.now())
+    chore.refresh_from_db()
+    Chore.objects.update(lease_until=timezone.now())
+
+
+def test_a_fill_that_was_cut_off_goes_on_counting_and_tells_of_all(rita, monkeypatch):
+    made = unfilled(8, query={"limit": 5, "seed": 2})
+    drawn = rounds.dialogues_for_round(round=made)
+    chore = round_top_up_ask(round=made, actor=rita)
+    killed_after_a_step(chore, monkeypatch)
+    ended = done(made)
+
+    assert (chore.state, chore.done, chore.total) == ("running", 2, 5)
+    assert (ended.state, ended.done, ended.total) == ("done", 5, 5)
+    assert sorted(made.items.values_list("dialogue", flat=True)) == drawn
+    assert [event.detail["added"] for event in Event.objects.filter(verb="topped up").order_by("pk")] == [5]
+
+
+def test_asking_while_a_worker_begins_the_one_that_waits_is_another_chore(rita, monkeypatch):
+    made = unfilled(3)
+    first = round_top_up_ask(round=made, actor=rita)
+    add = chores._chore_add
+
+    def begins(*args):
+        try:
+            return add(*args)
+        except IntegrityError:
+            Chore.objects.update(state="running", lease_until=timezone.now())
+            raise
+
+    monkeypatch.setattr(chores, "_chore_add", begins)
+    second = round_top_up_ask(round=made, actor=rita)
+
+    assert (second.state, second.pk != first.pk) == ("waiting", True)
 
 
 def test_two_that_fill_a_round_at_once_keep_its_limit(rita, monkeypatch):
