@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from random import Random
+from hashlib import blake2b
 from typing import Any
 
 from eqstudio.errors import InvalidInput
@@ -52,10 +52,13 @@ class RoundQuery:
 
 
 def chosen(ids: Sequence[int], *, limit: int, seed: int) -> list[int]:
-    """``limit`` of ``ids`` by chance, in their own order; all of them without a limit."""
+    """``limit`` of ``ids`` by chance, in order; all of them without a limit.
+
+    Once some of the chosen are gone from ``ids``, the rest of them are chosen by what is left of the limit.
+    """
     if not limit or limit >= len(ids):
         return list(ids)
-    return sorted(Random(seed).sample(sorted(ids), limit))  # noqa: S311 -- a choice to repeat, not a secret
+    return sorted(sorted(ids, key=lambda key: blake2b(f"{seed}:{key}".encode(), digest_size=8).digest())[:limit])
 
 
 def _words(name: str, found: object) -> tuple[str, ...]:

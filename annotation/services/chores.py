@@ -23,16 +23,21 @@ LEASE = timedelta(minutes=4)
 """Renewed with every few hundred items; the sweep takes up what has not been renewed for so long."""
 State, Work = Chore.State, Chore.Work
 Step = Callable[[Chore], Iterator[int]]
-"""Does the work in short transactions and says after each how many items it has seen to."""
+"""Does the work in short transactions and says after each how many items it has seen to since it was called."""
 
 
 def chore_ask(*, round: Round, work: Chore.Work, total: int, actor: User | None) -> Chore:  # noqa: A002
     """Ask for a chore; the one that waits already is returned instead. The sweep hands it out, if nobody does before."""
     try:
-        with transaction.atomic():
-            return Chore.objects.create(round=round, work=work, total=total, created_by=actor)
+        return _chore_add(round, work, total, actor)
     except IntegrityError:
-        return Chore.objects.get(round=round, work=work, state=State.WAITING)
+        waiting = Chore.objects.filter(round=round, work=work, state=State.WAITING).first()
+        return waiting or _chore_add(round, work, total, actor)  # a worker has begun it in between
+
+
+def _chore_add(round_: Round, work: Chore.Work, total: int, actor: User | None) -> Chore:
+    with transaction.atomic():
+        return Chore.objects.create(round=round_, work=work, total=total, created_by=actor)
 
 
 def chores_due(*, now: datetime) -> QuerySet[Chore]:
@@ -41,15 +46,18 @@ def chores_due(*, now: datetime) -> QuerySet[Chore]:
 
 
 def chore_run(*, chore_id: int, steps: dict[str, Step], now: datetime) -> Chore:
-    """Do a chore by the step of its kind, renewing its lease; run twice, it is done once. Another worker's is left alone."""
+    """Do a chore by the step of its kind, renewing its lease; run twice, it is done once. Another worker's is left alone.
+
+    One that was cut off goes on counting where it was.
+    """
     lease = now + LEASE
-    mine = chores_due(now=now).filter(pk=chore_id).update(state=State.RUNNING, lease_until=lease, done=0)
+    mine = chores_due(now=now).filter(pk=chore_id).update(state=State.RUNNING, lease_until=lease)
     chore = Chore.objects.select_related("round__corpus", "created_by").get(pk=chore_id)
     if not mine:
         return chore
     held = Chore.objects.filter(pk=chore_id, state=State.RUNNING)
-    for done in steps[chore.work](chore):
-        renewed = timezone.now() + LEASE
+    for seen in steps[chore.work](chore):
+        renewed, done = timezone.now() + LEASE, chore.done + seen
         if not held.filter(lease_until=lease).update(lease_until=renewed, done=done, total=max(done, chore.total)):
             return chore
         lease = renewed
@@ -59,9 +67,8 @@ def chore_run(*, chore_id: int, steps: dict[str, Step], now: datetime) -> Chore:
 
 
 def items_full(*, round: Round) -> QuerySet[RoundItem]:  # noqa: A002
-    """Open items of kind work on which every place is taken and something was judged: they may be complete."""
-    full = round.items.filter(kind=Kind.WORK, closed_at=None, held=F("wanted"), assignments__state="submitted")
-    return full.distinct()
+    """Open items of kind work on which every place is taken and enough people have judged: they may be complete."""
+    return round.items.filter(kind=Kind.WORK, closed_at=None, held=F("wanted"), given__gte=F("round__people_per_item"))
 
 
 def items_close_full(*, round: Round) -> Iterator[int]:  # noqa: A002
@@ -77,7 +84,9 @@ def items_close_full(*, round: Round) -> Iterator[int]:  # noqa: A002
 
 
 def items_of_closed(*, round: Round) -> QuerySet[RoundItem]:  # noqa: A002
-    """Open items of kind work that somebody has judged: in a closed round too few have, and nobody else will."""
+    """Open items of kind work that somebody has judged: in a closed round nobody else will. Those that are complete are
+    closed by ``items_close_full`` first; too few have judged the others.
+    """
     return round.items.filter(kind=Kind.WORK, closed_at=None, given__gte=1)
 
 
@@ -88,13 +97,17 @@ def round_held(*, round: Round, closed: bool) -> bool:  # noqa: A002
 
 
 def closing(chore: Chore, reason: str) -> Iterator[int]:
-    """Send what too few have judged to an expert, as long as the round stays closed."""
-    return _while_the_round_is(
+    """Close what is complete, then send what too few have judged to an expert, as long as the round stays closed."""
+    settled = 0
+    for settled in items_close_full(round=chore.round):
+        yield settled
+    aside = _while_the_round_is(
         chore,
         items_of_closed(round=chore.round),
         lambda items: items_set_aside(items=items, reason=reason, now=timezone.now()),
         closed=True,
     )
+    yield from (settled + done for done in aside)
 
 
 def opening(chore: Chore, items: QuerySet[RoundItem], reason: str) -> Iterator[int]:

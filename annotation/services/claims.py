@@ -96,8 +96,15 @@ def items_recount(*, round: Round) -> int:  # noqa: A002
     """
     keys = {drift.item_id for drift in items_drifted(round=round)} | set(items_misjudged(round=round))
     wrong = sum(_item_recount(pk) for pk in sorted(keys))
-    Round.objects.filter(pk=round.pk).update(items_total=round.items.filter(kind=Kind.WORK).count())
+    _total_recount(round.pk)
     return wrong
+
+
+@transaction.atomic
+def _total_recount(pk: int) -> None:
+    """Count under the round's lock, which is held by whoever adds items, so that none come in before it is written."""
+    row = Round.objects.select_for_update(no_key=True).only("pk").get(pk=pk)
+    Round.objects.filter(pk=pk).update(items_total=row.items.filter(kind=Kind.WORK).count())
 
 
 @transaction.atomic

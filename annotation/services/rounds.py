@@ -209,8 +209,10 @@ def round_top_up(*, round: Round, actor: User | None = None) -> int:  # noqa: A0
     """Take the READY dialogues of the round's corpus that fit its benchmark, language and query into the round.
 
     They go in with their moves to IN_REVIEW, so many in one transaction; one that somebody else moved first is left alone.
-    Writes one Event when anything was added. Returns how many were added.
+    Writes one Event when anything was added. Returns how many were added. Conflict when the round is closed; one that is
+    closed meanwhile takes no more.
     """
+    _not_closed(round)
     added = 0
     for added in _filling(round, actor):  # noqa: B007 -- the last one is wanted
         pass
@@ -219,26 +221,42 @@ def round_top_up(*, round: Round, actor: User | None = None) -> int:  # noqa: A0
 
 def round_top_up_ask(*, round: Round, actor: User | None = None) -> Chore | int:  # noqa: A002
     """As ``round_top_up``; where very many dialogues fit, ask for it as a chore instead and return that."""
+    _not_closed(round)
     fitting = len(dialogues_for_round(round=round))
     if fitting <= AT_ONCE:
         return round_top_up(round=round, actor=actor)
     return chore_ask(round=round, work=Chore.Work.FILL, total=fitting, actor=actor)
 
 
-def _filling(round_: Round, actor: User | None) -> Iterator[int]:
+def _not_closed(round_: Round) -> None:
+    if round_.state == Round.State.CLOSED:
+        raise Conflict(_("This round is closed. Open it again to take in what is ready."))
+
+
+def _filling(round_: Round, actor: User | None, before: int = 0) -> Iterator[int]:
+    """``before`` were added by a run that was cut off: the Event tells of all."""
     ids, added = dialogues_for_round(round=round_), 0
     for begin in range(0, len(ids), CHUNK):
-        added += _items_add(round_, ids[begin : begin + CHUNK], actor)
+        added += _items_add(round_.pk, ids[begin : begin + CHUNK], actor)
         yield added
-    if added:
+    if before + added:
         round_.refresh_from_db(fields=["items_total"])
-        event_record(actor=actor, verb="topped up", entity=round_, added=added)
+        event_record(actor=actor, verb="topped up", entity=round_, added=before + added)
 
 
 @transaction.atomic
-def _items_add(round_: Round, keys: Sequence[int], actor: User | None) -> int:
-    """Take those of the dialogues that are still READY; their rows are locked, so that nobody moves one in between."""
+def _items_add(round_id: int, keys: Sequence[int], actor: User | None) -> int:
+    """Take those of the dialogues that are still READY, as far as the round's limit goes; a closed round takes none.
+
+    The round's row is held first, so that its rules and its number of items stay as they are read here; then the rows of
+    the dialogues, so that nobody moves one in between.
+    """
+    round_ = Round.objects.select_for_update(no_key=True).get(pk=round_id)
+    if round_.state == Round.State.CLOSED:
+        return 0
     ready = Dialogue.objects.filter(pk__in=keys, state=DialogueState.READY.value).order_by("pk")
+    if limit := RoundQuery.from_dict(round_.query).limit:
+        ready = ready[: max(0, limit - round_.items.filter(kind=Kind.WORK).count())]
     found = list(ready.select_for_update(of=("self",)).select_related("brief__batch"))
     dialogues_move(
         keys=[dialogue.pk for dialogue in found],
@@ -249,7 +267,7 @@ def _items_add(round_: Round, keys: Sequence[int], actor: User | None) -> int:
     )
     RoundItem.objects.bulk_create(RoundItem(**item_fields(round=round_, dialogue=dialogue)) for dialogue in found)
     if found:
-        Round.objects.filter(pk=round_.pk).update(items_total=F("items_total") + len(found))
+        Round.objects.filter(pk=round_id).update(items_total=F("items_total") + len(found))
     return len(found)
 
 
@@ -298,11 +316,7 @@ def round_set_state(
     if changed:
         event_record(actor=actor, verb=f"set to {state.value}", entity=round, **({"reason": reason} if reason else {}))
     if changed and state == Round.State.CLOSED:
-        items = items_of_closed(round=round)
-        if (many := items.count()) > AT_ONCE:
-            chore_ask(round=round, work=Chore.Work.CLOSE, total=many, actor=actor)
-        else:
-            items_set_aside(items=items, reason=ROUND_CLOSED, now=timezone.now())
+        _items_of_closed_end(round, actor)
     if was == Round.State.CLOSED and state != was:
         items = _too_few(round)
         if (many := items.count()) > AT_ONCE:
@@ -310,6 +324,19 @@ def round_set_state(
         else:
             items_take_back(items=items, actor=actor, reason=OPENED_AGAIN)
     return round
+
+
+def _items_of_closed_end(round_: Round, actor: User | None) -> None:
+    """Close what is complete and send the rest to an expert; by a chore where very many items may be either."""
+    items = items_of_closed(round=round_)
+    settling = round_.chores.filter(work=Chore.Work.SETTLE).exclude(state=Chore.State.DONE)
+    many = items.count()
+    if many > AT_ONCE or (many and settling.exists()):
+        chore_ask(round=round_, work=Chore.Work.CLOSE, total=many, actor=actor)
+        return
+    for _seen in items_close_full(round=round_):
+        pass
+    items_set_aside(items=items, reason=ROUND_CLOSED, now=timezone.now())
 
 
 def _too_few(round_: Round) -> QuerySet[RoundItem]:
@@ -323,7 +350,7 @@ def _too_few(round_: Round) -> QuerySet[RoundItem]:
 def round_chore_run(*, chore_id: int, now: datetime) -> Chore:
     """Do what was asked for of very many items of a round. Run twice, it is done once."""
     steps = {
-        Chore.Work.FILL.value: lambda chore: _filling(chore.round, chore.created_by),
+        Chore.Work.FILL.value: lambda chore: _filling(chore.round, chore.created_by, chore.done),
         Chore.Work.CLOSE.value: lambda chore: closing(chore, ROUND_CLOSED),
         Chore.Work.REOPEN.value: lambda chore: opening(chore, _too_few(chore.round), OPENED_AGAIN),
         Chore.Work.SETTLE.value: lambda chore: items_close_full(round=chore.round),

@@ -17,11 +17,13 @@ from annotation.services import (
     assignments_expire,
     items_drifted,
     items_recount,
+    round_top_up,
 )
 from eqstudio.errors import Conflict
 from eqstudio.models import User
 from tests.annotation.factories import lease, round_with, submit
 from tests.eqstudio.factories import annotator
+from tests.generation.factories import speecheq_dialogue
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -197,3 +199,19 @@ def test_counts_stay_true_while_leases_end_come_back_are_skipped_and_submitted()
     assert items_drifted(round=made) == []
     assert items_recount(round=made) == 0
     assert all(item.held <= item.wanted for item in made.items.all())
+
+
+def test_a_recount_while_a_round_is_filled_loses_no_item(monkeypatch):
+    monkeypatch.setattr("annotation.services.rounds.CHUNK", 1)
+    made = round_with(items=0)
+    for _more in range(6):
+        speecheq_dialogue(corpus=made.corpus)
+
+    results = at_once(
+        lambda: round_top_up(round=Round.objects.get(pk=made.pk)),
+        *[lambda: [items_recount(round=made) for _again in range(6)] for _both in range(2)],
+    )
+
+    made.refresh_from_db()
+    assert results == [6, [0] * 6, [0] * 6]
+    assert made.items_total == made.items.count() == 6

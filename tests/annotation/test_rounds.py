@@ -82,6 +82,15 @@ def test_the_same_seed_makes_the_same_choice():
     assert chosen(ids, limit=0, seed=4) == ids
 
 
+def test_a_choice_that_was_cut_off_goes_on_with_the_rest_of_it():
+    ids = list(range(100))
+    whole = chosen(ids, limit=10, seed=4)
+
+    for taken in (whole[:6], whole[3:], whole[::2]):
+        rest = [key for key in ids if key not in taken]
+        assert chosen(rest, limit=10 - len(taken), seed=4) == [key for key in whole if key not in taken]
+
+
 @pytest.mark.parametrize(
     ("query", "field"),
     [
