@@ -88,7 +88,10 @@ def calls_share(permits: Semaphore) -> None:
 
 
 def call_permit() -> AbstractContextManager[object]:
-    """What a thread holds while a call lasts, and not while it stores what came: then another one may call."""
+    """What a thread holds while a call lasts, and not while it stores what came: then another one may call.
+
+    It may be waited for as long as a call lasts, so it comes before the gate, the budget and the lease are looked at.
+    """
     return getattr(_lane, "permits", None) or nullcontext()
 
 

@@ -19,6 +19,7 @@ from generation.models import Dialogue, ProviderCall
 from generation.providers.base import DROPPED, RATE_LIMITED, UNREACHABLE, Usage
 from generation.services.budgets import call_count, call_reserve
 from generation.services.gates import call_permit, gate_close, gate_pass
+from generation.services.leases import lease_renew
 
 
 class Answer(Protocol):
@@ -35,6 +36,8 @@ UNUSABLE = "unusable"
 """The cause of a call whose answer came but was no good."""
 RIDE_OUT_S = (0.2, 0.8)
 """After these pauses a call is made again that never reached the provider, or that the provider dropped."""
+SHORT_MS = 5000
+"""A failure that took longer is left to the step, which comes back later and lets others work meanwhile."""
 
 
 @dataclass(frozen=True)
@@ -101,9 +104,10 @@ def calls_find(requests: Iterable[Request]) -> dict[str, ProviderCall]:
 def call_make(request: Request, call: Callable[[], A]) -> tuple[A, int]:
     """Ask the provider outside any transaction; a failure is written to the ledger and raised again.
 
-    Returns the answer and how many milliseconds it took. Side effects: a slot of the provider while the call lasts, the
-    count of the batch, and, when the provider asks for fewer calls, a closed gate for all workers. Busy or BudgetSpent
-    come before the call is made; short failures of the provider's are ridden out, each with a row of its own.
+    Returns the answer and how many milliseconds it took. Side effects: a slot of the provider while the call lasts, a
+    renewed lease, the count of the batch, and, when the provider asks for fewer calls, a closed gate for all workers. Busy,
+    BudgetSpent or Conflict (the lease was lost) come before the call is made; short failures of the provider's are ridden
+    out, each with a row of its own.
     """
     for pause_s in RIDE_OUT_S:
         try:
@@ -116,20 +120,23 @@ def call_make(request: Request, call: Callable[[], A]) -> tuple[A, int]:
 
 
 def _ask(request: Request, call: Callable[[], A]) -> tuple[A, int]:
-    with gate_pass(kind=request.kind, alias=request.provider):
-        call_reserve(dialogue=request.dialogue)
-        with call_permit():
+    with call_permit():  # first of all: what is looked at before one waits is not so any more when the wait is over
+        if request.dialogue is not None:
+            lease_renew(dialogue=request.dialogue)
+        with gate_pass(kind=request.kind, alias=request.provider):
+            call_reserve(dialogue=request.dialogue)
             started = time.monotonic()
             try:
                 return call(), _since(started)
             except ProviderError as error:
-                latency_ms, failure = _since(started), error
-    if failure.cause == RATE_LIMITED and isinstance(failure.decision, Retry):
-        gate_close(kind=request.kind, alias=request.provider, after_s=failure.decision.after_s)
+                failure = error
+                failure.usage = replace(error.usage or Usage(), latency_ms=_since(started))
+            if failure.cause == RATE_LIMITED and isinstance(failure.decision, Retry):
+                gate_close(kind=request.kind, alias=request.provider, after_s=failure.decision.after_s)
     _write(
         request,
         outcome="refused" if isinstance(failure, Refused) else "error",
-        usage=replace(failure.usage or Usage(), latency_ms=latency_ms),
+        usage=failure.usage,
         error=redact(failure.message),
         result={"cause": failure.cause},
     )
@@ -138,7 +145,7 @@ def _ask(request: Request, call: Callable[[], A]) -> tuple[A, int]:
 
 def _short(error: ProviderError) -> bool:
     passing = error.cause in {UNREACHABLE, DROPPED} or error.cause.startswith("HTTP 5")
-    return isinstance(error.decision, Retry) and passing
+    return isinstance(error.decision, Retry) and passing and error.usage.latency_ms < SHORT_MS
 
 
 def call_settle(request: Request, answer: Answer, *, latency_ms: int, result: dict[str, Any]) -> ProviderCall:
