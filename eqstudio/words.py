@@ -218,6 +218,7 @@ MOVES: dict[str, Any] = {
     "voice by": _("voice by %(name)s"),
     "script by": _("script by %(name)s"),
     "round opened again": _("round opened again"),
+    "the round was closed": _("the round was closed"),
     "known answer": _("known answer"),
     "adjudication": _("decided by an expert"),
     "set aside": _("set aside"),

@@ -5,10 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
+from itertools import count
 from typing import Any
 
 import numpy as np
 import soxr
+from celery.exceptions import SoftTimeLimitExceeded
 from django.db import IntegrityError, transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
@@ -31,7 +33,7 @@ STEP = timedelta(minutes=3)
 State, Part = SplitAudit.State, SplitAudit.Part
 UNDER_WAY = (State.WAITING, State.RUNNING)
 _TELL_EVERY_S = 0.5
-_BEGUN = {"state": State.RUNNING, "part": "", "part_began": None, "done": 0, "total": 0}
+_BEGUN = {"part": "", "part_began": None, "done": 0, "total": 0}
 _UNREADABLE_SHOWN = 100
 _BATCH = 50
 
@@ -76,9 +78,9 @@ def audit_stop(*, audit: SplitAudit, actor: User | None = None) -> SplitAudit:
 class _Claim:
     """The row of an audit that is being made: how far it is, and whether it is still ours."""
 
-    def __init__(self, audit_id: int, lease: datetime, progress: Progress) -> None:
-        self._pk, self._lease, self._progress = audit_id, lease, progress
-        self._part = ""
+    def __init__(self, audit: SplitAudit, lease: datetime, progress: Progress) -> None:
+        self._pk, self._lease, self._progress = audit.pk, lease, progress
+        self._part = audit.part
         self._told = time.monotonic()
 
     def tell(self, part: str, done: int, total: int) -> None:
@@ -109,23 +111,21 @@ def audit_make(
 ) -> SplitAudit:
     """Make a requested audit. Run twice, it is made once: the row is claimed by one conditional UPDATE.
 
-    Tells how far it is as it goes, in the row and to ``progress``. Ends DONE with the report, FAILED with what went wrong, STOPPED where somebody stopped
-    it, or WAITING when recordings were still being measured at ``until`` and the next task has to go on.
+    Tells how far it is as it goes, in the row and to ``progress``. Ends DONE with the report, FAILED with what went wrong
+    or where a worker has no more time, STOPPED where somebody stopped it, or WAITING when recordings were still being
+    measured at ``until`` and the next task has to go on: only they can be measured in steps.
     """
     lease = now + LEASE
-    claimed = audits_due(now=now).filter(pk=audit_id).update(**_BEGUN, lease_until=lease)
+    due = audits_due(now=now).filter(pk=audit_id)
+    due.exclude(part=Part.PRINTS).update(**_BEGUN)
+    claimed = due.update(state=State.RUNNING, lease_until=lease)
     audit = SplitAudit.objects.select_related("split", "against").get(pk=audit_id)
     if not claimed:
         return audit
-    claim = _Claim(audit_id, lease, progress)
+    claim = _Claim(audit, lease, progress)
     started = time.monotonic()
     try:
-        try:
-            ending = {"state": State.DONE, "error": "", "report": _report(audit, claim, until)}
-        except StudioError as error:
-            ending = {"state": State.FAILED, "error": error.message}
-        except _StepOver:
-            ending = {"state": State.WAITING}
+        ending = _ending(audit, claim, until)
         took = (audit.seconds or 0) + time.monotonic() - started
         claim.change(lease=None, seconds=round(took, 2), **ending)
     except _Stopped:
@@ -134,36 +134,65 @@ def audit_make(
     return audit
 
 
+def _ending(audit: SplitAudit, claim: _Claim, until: datetime | None) -> dict[str, Any]:
+    """What the row holds once the report is made, or cannot be."""
+    try:
+        return {"state": State.DONE, "error": "", "report": _report(audit, claim, until)}
+    except StudioError as error:
+        return {"state": State.FAILED, "error": error.message}
+    except _StepOver:
+        return {"state": State.WAITING}
+    except SoftTimeLimitExceeded:
+        against = f" --against {audit.against}" if audit.against else ""
+        command = f"manage.py split_audit {audit.split}{against}"
+        told = _("This takes longer than a worker may. The command %(command)s has no such limit.")
+        return {"state": State.FAILED, "error": told % {"command": command}}
+
+
 def _report(audit: SplitAudit, claim: _Claim, until: datetime | None) -> dict[str, Any]:
     splits = [audit.split, *([audit.against] if audit.against else [])]
+    missing = len(_unmeasured(Clip.objects.filter(variants__turn__dialogue__split_items__split__in=splits)))
+    total = max(audit.total, missing)  # what the steps before this one have measured counts as done
+    seen = count(total - missing)
 
-    def measured(done: int, total: int) -> None:
-        claim.tell(Part.PRINTS, done, total)
-        if until is not None and done and timezone.now() >= until:
+    def looked_at(_done: int, _total: int) -> None:
+        claim.tell(Part.PRINTS, min(next(seen), total), total)
+
+    def stored() -> None:
+        if until is not None and timezone.now() >= until:
             raise _StepOver
 
     unreadable: dict[str, str] = {}
     for split in splits:
-        unreadable |= prints_ensure(split=split, progress=measured)
+        unreadable |= prints_ensure(split=split, progress=looked_at, stored=stored)
     report = split_audit(split=audit.split, against=audit.against, progress=claim.tell)
     return {**report, "unreadable": dict(list(unreadable.items())[:_UNREADABLE_SHOWN])}
 
 
 def prints_ensure(
-    *, split: Split, progress: Callable[[int, int], object] = lambda _done, _total: None
+    *,
+    split: Split,
+    progress: Callable[[int, int], object] = lambda _done, _total: None,
+    stored: Callable[[], object] = lambda: None,
 ) -> dict[str, str]:
     """Measure every recording of a split that was not measured yet; what cannot be read is returned with the reason, by
     ``dialogue/position/label``. Inserts ClipPrints in batches, so that a kill loses little.
     """
     clips = Clip.objects.filter(variants__turn__dialogue__split_items__split=split)
-    return {_place(clip, split): why for clip, why in clips_measure(clips=clips, progress=progress).items()}
+    found = clips_measure(clips=clips, progress=progress, stored=stored)
+    return {_place(clip, split): why for clip, why in found.items()}
 
 
 def clips_measure(
-    *, clips: QuerySet[Clip], progress: Callable[[int, int], object] = lambda _done, _total: None
+    *,
+    clips: QuerySet[Clip],
+    progress: Callable[[int, int], object] = lambda _done, _total: None,
+    stored: Callable[[], object] = lambda: None,
 ) -> dict[Clip, str]:
-    """Measure those of ``clips`` that were not measured yet; what cannot be read is returned with the reason. Inserts ClipPrints
-    in batches; what was measured is kept when ``progress`` raises.
+    """Measure those of ``clips`` that were not measured yet; what cannot be read is returned with the reason.
+
+    Inserts ClipPrints in batches. ``progress`` is called before each clip, ``stored`` after each that could be measured;
+    what was measured is kept when one of them raises.
     """
     unreadable: dict[Clip, str] = {}
     batch: list[ClipPrint] = []
@@ -179,6 +208,7 @@ def clips_measure(
             batch.append(
                 ClipPrint(clip=clip, version=VERSION, shape=found.shape.tobytes(), marks=found.marks.tobytes())
             )
+            stored()
             if len(batch) >= _BATCH:
                 _keep(batch)
                 batch = []

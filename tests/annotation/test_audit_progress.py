@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from celery.exceptions import SoftTimeLimitExceeded
 from django.urls import reverse
 from django.utils import timezone
 
@@ -13,6 +14,7 @@ from annotation.services import audit_make, audit_request, audit_stop, audits
 from annotation.tasks import annotation_sweep, audit_run
 from eqstudio.errors import Conflict
 from eqstudio.models import Event
+from generation.models import Clip
 from tests.annotation.factories import split_of
 
 pytestmark = pytest.mark.django_db
@@ -95,6 +97,51 @@ def test_measuring_goes_on_in_the_next_task(django_capture_on_commit_callbacks):
     assert asked.seconds > step.seconds
 
 
+def test_a_step_counts_what_the_steps_before_it_measured(monkeypatch, every_row):
+    asked = audit_request(split=split_of(items=1))
+    audit_make(audit_id=asked.pk, now=timezone.now(), until=timezone.now())
+    began = SplitAudit.objects.get().part_began
+    seen = followed(monkeypatch)
+    audit_make(audit_id=asked.pk, now=timezone.now(), until=timezone.now())
+
+    assert seen == [("prints", 1, 8)]
+    assert SplitAudit.objects.get().part_began == began
+
+
+def test_recordings_that_cannot_be_read_do_not_hold_an_audit_up(django_capture_on_commit_callbacks, monkeypatch):
+    asked = audit_request(split=split_of(items=1))
+    gone = set(Clip.objects.order_by("pk").values_list("pk", flat=True)[:3])
+    measure = audits.clip_print
+
+    def read(*, clip):
+        if clip.pk in gone:
+            raise FileNotFoundError
+        return measure(clip=clip)
+
+    monkeypatch.setattr(audits, "clip_print", read)
+    monkeypatch.setattr(tasks, "STEP", timedelta(0))
+
+    with django_capture_on_commit_callbacks(execute=True):
+        audit_run(asked.pk)
+
+    asked.refresh_from_db()
+    assert (asked.state, ClipPrint.objects.count(), len(asked.report["unreadable"])) == ("done", 5, 3)
+
+
+def test_an_audit_that_no_worker_can_end_says_what_to_do(monkeypatch):
+    asked = audit_request(split=split_of(items=1, name="arena"), against=split_of(items=1, name="other"))
+
+    def stopped(**_given):
+        raise SoftTimeLimitExceeded
+
+    monkeypatch.setattr(audits, "split_audit", stopped)
+    made = audit_make(audit_id=asked.pk, now=timezone.now())
+
+    assert (made.state, made.lease_until) == ("failed", None)
+    assert "manage.py split_audit arena-v1 --against other-v1" in made.error
+    assert not audits.audits_due(now=timezone.now() + timedelta(days=1)).exists()
+
+
 def test_the_task_hands_the_rest_to_the_next(monkeypatch, django_capture_on_commit_callbacks):
     asked = audit_request(split=split_of(items=1))
     monkeypatch.setattr(tasks, "STEP", timedelta(0))
@@ -135,6 +182,7 @@ def test_the_page_and_the_strip_tell_the_part_its_rows_and_the_time_left(client,
     part = client.get(reverse("split_audit", args=[split.uid])).content.decode()
     (job,) = running(now)
 
+    assert f'id="stop-{audit.uid}"' in part
     assert "part 3 of 5: texts compared, 1,500 of 4,500, about 4 minutes left" in " ".join(part.split())
     assert (job.label, job.done, job.total) == ("Auditing arena-v1: texts compared", 1_500, 4_500)
     assert job.seconds_left == 240

@@ -12,9 +12,10 @@ from django.apps import apps
 from django.utils import translation
 from django.utils.translation.template import templatize
 
+from annotation.services.rounds import OPENED_AGAIN, ROUND_CLOSED
 from eqstudio.estimates import Estimate
 from eqstudio.templatetags.studio import entity_words, figure, roughly, time_left, verb_words
-from eqstudio.words import ENTITIES, REASONS, VERBS
+from eqstudio.words import ENTITIES, MOVES, REASONS, VERBS
 
 ROOT = Path(__file__).resolve().parents[2]
 APPS = ("eqstudio", "generation", "annotation", "evaluation")
@@ -60,6 +61,10 @@ def test_every_reason_of_the_domain_has_words():
     given = {reason for path in CODE for reason in re.findall(r"(?:undefined|NoNorm)\(\"([^\"]+)\"", path.read_text())}
 
     assert given - set(REASONS) == set()
+
+
+def test_why_items_moved_when_a_round_closed_or_opened_has_words():
+    assert {ROUND_CLOSED, OPENED_AGAIN} <= set(MOVES)
 
 
 def test_an_unknown_verb_is_shown_as_it_is():
