@@ -17,6 +17,7 @@ SURE = 0.05
 
 TESTS: dict[str, Any] = {
     "exact McNemar": gettext_lazy("exact McNemar test"),
+    "exact sign test": gettext_lazy("exact sign test over items"),
     "sign flips of clusters": gettext_lazy("sign-flip test over items"),
     "bootstrap over people and items": gettext_lazy("bootstrap over people and items"),
     "one cluster": gettext_lazy("none: a single item"),

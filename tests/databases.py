@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,7 +25,9 @@ from django.db.backends.utils import CursorWrapper
 
 ROOT = Path(__file__).resolve().parent.parent
 KEPT = frozenset({"django_migrations", "django_content_type", "auth_permission", "auth_group"})
-"""What the migrations fill."""
+"""What the migrations fill; of the groups only those of the roles."""
+UNUSED_S = 24 * 3_600
+"""So long after its last copy an original of other migrations is removed."""
 FOLDER = Path(tempfile.gettempdir()) / f"eqstudio-tests-{os.getuid()}"
 
 
@@ -59,24 +62,35 @@ def database_empty() -> None:
         cursor.execute(filled)
         for (name,) in cursor.fetchall():
             cursor.execute(f"DELETE FROM {quote(name)}")
+        apps.get_model("auth", "Group").objects.exclude(name__in=_roles()).delete()
+
+
+def _roles() -> list[str]:
+    from eqstudio.models import Role
+
+    return list(Role)
 
 
 def sqlite_copy(target: Path) -> None:
     """Put a migrated, empty SQLite database at ``target``, in place of what is there."""
     _unlink(target)
-    shutil.copyfile(_sqlite_original(), target)
+    with _alone("sqlite"):
+        shutil.copyfile(_sqlite_original(), target)
 
 
 def _sqlite_original() -> Path:
     original = FOLDER / f"{_digest_of_migrations()}.sqlite3"
-    with _alone("sqlite"):
-        if not original.exists():
-            part = original.with_suffix(".part")
-            _unlink(part)
-            command = [sys.executable, "manage.py", "migrate", "--verbosity", "0", "--skip-checks"]
-            env = {**os.environ, "DJANGO_SETTINGS_MODULE": "tests.settings", "DATABASE_URL": f"sqlite:///{part}"}
-            subprocess.run(command, cwd=ROOT, env=env, check=True)
-            part.rename(original)
+    if not original.exists():
+        part = original.with_suffix(".part")
+        _unlink(part)
+        command = [sys.executable, "manage.py", "migrate", "--verbosity", "0", "--skip-checks"]
+        env = {**os.environ, "DJANGO_SETTINGS_MODULE": "tests.settings", "DATABASE_URL": f"sqlite:///{part}"}
+        subprocess.run(command, cwd=ROOT, env=env, check=True)
+        part.rename(original)
+    os.utime(original)
+    for other in (*FOLDER.glob("*.sqlite3"), *FOLDER.glob("*.part")):
+        if time.time() - other.stat().st_mtime > UNUSED_S:
+            _unlink(other)
     return original
 
 
@@ -93,12 +107,24 @@ def _original_in_cluster(cursor: CursorWrapper) -> str:
     quote = connection.ops.quote_name
     cursor.execute("SELECT 1 FROM pg_database WHERE datname = %s", [original])
     if cursor.fetchone() is None:
+        _drop_leftovers(cursor)
         cursor.execute(f"CREATE DATABASE {quote(part)}")
         before = _turn_to(part)
         call_command("migrate", verbosity=0, interactive=False, skip_checks=True)
         _turn_to(before)
         cursor.execute(f"ALTER DATABASE {quote(part)} RENAME TO {quote(original)}")
     return original
+
+
+def _drop_leftovers(cursor: CursorWrapper) -> None:
+    """Originals of other migrations, and what a process left that was killed while it made one."""
+    cursor.execute(
+        "SELECT datname FROM pg_database WHERE datname ~ '^eqstudio_(part_[0-9]+|[0-9a-f]{16})$'"
+        " AND NOT EXISTS (SELECT 1 FROM pg_stat_activity AS held WHERE held.datname = pg_database.datname)"
+    )
+    for (name,) in cursor.fetchall():
+        if name != f"eqstudio_{_digest_of_migrations()}":
+            cursor.execute(f"DROP DATABASE IF EXISTS {connection.ops.quote_name(name)}")
 
 
 def _turn_to(name: str) -> str:
@@ -134,7 +160,8 @@ def _alone(vendor: str) -> Iterator[None]:
 def main() -> None:
     """Make the original ahead of the suite that will copy it."""
     if connection.vendor == "sqlite":
-        _sqlite_original()
+        with _alone("sqlite"):
+            _sqlite_original()
         return
     with _alone("postgresql"), connection.creation._nodb_cursor() as cursor:
         _original_in_cluster(cursor)

@@ -96,7 +96,7 @@ class Comparison:
     mde: float | None = None
     """The smallest difference this comparison could have seen (two-sided .05, power .8)."""
     discordant: tuple[int, int] | None = None
-    """On how many items the first is ahead, and the second; what McNemar's test looks at."""
+    """On how many items the first is ahead, and the second; what McNemar's and the sign test look at."""
 
 
 def paired_compare(
@@ -107,7 +107,8 @@ def paired_compare(
     rng: np.random.Generator,
 ) -> Comparison:
     """Two respondents on the items both answered: multinomial bootstrap of the differences for the interval; exact McNemar
-    where figures are zeros and ones of independent items, else a sign-flip test over clusters.
+    where figures are zeros and ones of independent items, a sign test where other figures are one apart at most (the same
+    binomial under its own name), else a sign-flip test over clusters.
     """
     items = sorted(a.keys() & b.keys())
     if not items:
@@ -124,7 +125,9 @@ def paired_compare(
     discordant = int((differences > 0).sum()), int((differences < 0).sum())
     single = len(sums) == len(items)
     if single and set(np.unique(differences)) <= {-1.0, 0.0, 1.0}:
-        return Comparison(estimate, mcnemar_exact(*discordant), "exact McNemar", mde, discordant)
+        yes_no = {a[item] for item in items} | {b[item] for item in items} <= {0.0, 1.0}
+        test = "exact McNemar" if yes_no else "exact sign test"
+        return Comparison(estimate, mcnemar_exact(*discordant), test, mde, discordant)
     return Comparison(estimate, sign_flip_p(sums, rng=rng), "sign flips of clusters", mde, discordant)
 
 

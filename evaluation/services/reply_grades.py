@@ -119,7 +119,9 @@ def _reply(row: Response, benchmark: Benchmark, view: ItemView, clusters: Mappin
 
 
 def _grades_read(study: Study, replies: Mapping[int, Reply], *, with_key: bool) -> dict[str, dict[str, int]]:
-    """Put every grade to its reply; how often each outcome came in the end, by judge."""
+    """Put every grade to its reply; how often each outcome came in the end, by judge. A judge that was asked anew counts by the last
+    answer that could be read, and its outcome is that of the last there was.
+    """
     rows = ReplyGrade.objects.filter(judgement__response__trial__sitting__respondent__study=study).order_by("pk")
     came: dict[tuple[str, int, str], str] = {}
     columns = ("judgement__response", "judgement__user", "judgement__judge__name", "judgement__key_access")

@@ -17,26 +17,34 @@ from evaluation.models import Part, SpecialItem, Study
 from evaluation.selectors.copies import copies_read, met_in
 from evaluation.selectors.exposure import twin_keys
 from evaluation.selectors.plans import specials_named, specials_of
-from evaluation.services.specials_sound import specials_heard
+from evaluation.services.specials_sound import specials_heard, specials_measure
 from generation.models import Dialogue
 
 OFFERED = 30
 _READ_AT_ONCE = 100
 
 
-@transaction.atomic
 def specials_set(*, study: Study, chosen: Mapping[Part, Iterable[str]], actor: User | None = None) -> list[SpecialItem]:
     """Put these dialogues (public ids, in order) in place of those chosen before for the same purposes, all or nothing; a purpose
     that is not named keeps its own. Writes one Event a purpose.
 
     Conflict once the protocol is locked: they are part of what was registered. InvalidInput names the dialogue that will not do:
     there twice, unknown, of another benchmark or language, without sound, one of the study's own items, the twin or a copy of
-    one (also one whose recording was encoded anew), or chosen, itself or as a copy, for the other purpose.
+    one (also one whose recording was encoded anew), or chosen, itself or as a copy, for the other purpose. Recordings are
+    measured, and their ClipPrints kept, before anything is held or refused.
     """
+    asked = {purpose: [code.strip() for code in codes if code.strip()] for purpose, codes in chosen.items()}
+    if Study.objects.filter(pk=study.pk, locked_at=None).exists():
+        every = [code for codes in (specials_named(study) | asked).values() for code in codes]
+        specials_measure(split=study.split, codes=every)
+    return _chosen_put(study, asked, actor)
+
+
+@transaction.atomic
+def _chosen_put(study: Study, chosen: Mapping[Part, Sequence[str]], actor: User | None) -> list[SpecialItem]:
     _unlocked_claim(study)
     before = specials_named(study)
-    wanted = {purpose: before[purpose.value] for purpose in (Part.PRACTICE, Part.ATTENTION)}
-    wanted |= {purpose: [code.strip() for code in codes if code.strip()] for purpose, codes in chosen.items()}
+    wanted = {purpose: before[purpose.value] for purpose in (Part.PRACTICE, Part.ATTENTION)} | dict(chosen)
     every = [code for codes in wanted.values() for code in codes]
     choice = _Choice(study, {one.uid: one for one in Dialogue.objects.filter(uid__in=every)})
     for purpose, codes in wanted.items():

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from django.db.models import QuerySet
 
 from annotation.domain.leakage_audio import VERSION, Print, alike_pairs, prints_joined
-from annotation.models import ClipPrint
+from annotation.models import ClipPrint, Split
 from annotation.services import clips_measure
 from evaluation.models import Study
 from generation.models import Clip, Variant
@@ -26,15 +26,19 @@ class Heard(NamedTuple):
     pairs: frozenset[frozenset[int]]
 
 
-def specials_heard(*, study: Study, dialogues: Iterable[int]) -> Heard:
-    """Compare the recordings of ``dialogues`` with those of the study's items, and with each other. Inserts ClipPrints for what
-    was not measured yet: all of ``dialogues``, and those of the study where they are few.
+def specials_measure(*, split: Split, codes: Iterable[str]) -> None:
+    """Insert ClipPrints for what was not measured yet: all recordings of the dialogues with these public ids, and those of the
+    split where they are few. It decodes sound for seconds: never inside a transaction that others wait for.
     """
+    clips_measure(clips=_clips(turn__dialogue__uid__in=list(codes)))
+    if not _too_many(split):
+        clips_measure(clips=_clips(turn__dialogue__split_items__split=split))
+
+
+def specials_heard(*, study: Study, dialogues: Iterable[int]) -> Heard:
+    """Compare the recordings of ``dialogues`` with those of the study's items, and with each other, as far as they are measured."""
     chosen = _clips(turn__dialogue__in=list(dialogues))
-    clips_measure(clips=chosen)
     own = _clips(turn__dialogue__split_items__split=study.split)
-    if not left_to_audit(study):
-        clips_measure(clips=own)
     here = _prints(chosen)
     holders = _holders(here, dialogues)
     met = {one.here for one in alike_pairs(here, _prints(own)) if here}
@@ -48,7 +52,11 @@ def left_to_audit(study: Study) -> int:
     """How many recordings of the study nobody has measured, where they are too many to do so at once: until the split is audited,
     a copy of them that was encoded anew is not recognised.
     """
-    own = _clips(turn__dialogue__split_items__split=study.split)
+    return _too_many(study.split)
+
+
+def _too_many(split: Split) -> int:
+    own = _clips(turn__dialogue__split_items__split=split)
     missing = own.exclude(prints__version=VERSION).count()
     return missing if missing > MOST_MEASURED else 0
 

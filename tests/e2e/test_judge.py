@@ -30,9 +30,13 @@ WATCH = """(letters) => {
 
 
 UNTIL = """async ([selector, number]) => {
-    while (document.querySelectorAll(selector).length < number) await new Promise((done) => setTimeout(done, 10));
+    const end = performance.now() + 20_000;
+    while (document.querySelectorAll(selector).length < number) {
+        if (performance.now() > end) throw new Error(`not ${number} of ${selector} after 20 s`);
+        await new Promise((done) => setTimeout(done, 10));
+    }
 }"""
-"""Looks more often than Playwright does."""
+"""Looks more often than Playwright does, for 20 s at most."""
 
 
 @pytest.fixture

@@ -23,9 +23,13 @@ from tests.evaluation.test_judging import judge_all, replied, worth
 pytestmark = pytest.mark.django_db(transaction=True)
 LONG = "{name}: the first voice is slow and low, as somebody speaks who takes the other one's news in; the second is quick and bright."
 CHANGED = """async (before) => {
-    while (document.getElementById("scales-data")?.textContent === before) await new Promise((done) => setTimeout(done, 20));
+    const end = performance.now() + 20_000;
+    while (document.getElementById("scales-data")?.textContent === before) {
+        if (performance.now() > end) throw new Error("no other sheet after 20 s");
+        await new Promise((done) => setTimeout(done, 20));
+    }
 }"""
-"""Waits until the next sheet is there. (What Playwright waits for itself, it compiles in the page, whose policy forbids that.)"""
+"""Waits until the next sheet is there, 20 s at most. (What Playwright waits for itself, it compiles in the page, whose policy forbids that.)"""
 
 
 @pytest.fixture

@@ -22,9 +22,13 @@ SEED = 11
 """Of the order of items and options: the same sheet of questions for the person and the model that behave alike."""
 WAIT_MS = 20_000
 GONE = """async (uid) => {
-    while (document.getElementById("sit-data")?.textContent.includes(uid)) await new Promise((done) => setTimeout(done, 20));
+    const end = performance.now() + 20_000;
+    while (document.getElementById("sit-data")?.textContent.includes(uid)) {
+        if (performance.now() > end) throw new Error("the question is still there after 20 s");
+        await new Promise((done) => setTimeout(done, 20));
+    }
 }"""
-"""Waits until the question has gone."""
+"""Waits until the question has gone, 20 s at most."""
 
 Heard = list[tuple[str, str]]
 """The options in the order shown: letter, and the hash of the sound that was heard under it."""

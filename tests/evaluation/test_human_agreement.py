@@ -1,5 +1,7 @@
 """How far people agree, by subscale, and who answers against the grain of the others: by hand, on a study and on the page."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from django.urls import reverse
@@ -8,6 +10,7 @@ from hypothesis import strategies as st
 
 from annotation.domain.agreement import agreement
 from annotation.domain.ratings import Rating
+from evaluation.domain import person_fit
 from evaluation.domain.person_fit import Said, fits_of
 from evaluation.selectors import sittings_told
 from evaluation.services import protocol_lock
@@ -33,7 +36,7 @@ def test_fit_by_hand():
     spread = np.sqrt(4 * np.mean([(1 / 6) ** 2] * 3 + [0.5**2]))
     assert (found[3].same, found[3].expected, found[3].n) == (0, 0.5, 4)
     assert found[3].z == pytest.approx(4 * -0.5 / spread)
-    assert found[3].p == pytest.approx(0.5 * (1 - 0.9994680), rel=1e-3)
+    assert found[3].p == pytest.approx(1 / 4**4), "the odd answer of each item is dealt to one of four"
     assert found[0].z == pytest.approx(4 * (1 / 6) / spread)
     assert set(found[3].against) == {0, 1, 2, 3}
     assert found[0].against == ()
@@ -47,6 +50,8 @@ def test_a_grade_one_step_off_is_nearer_than_one_three_steps_off():
 def test_two_people_and_one_mind_tell_nothing():
     assert fits_of(said([[0, 1], [1, 0]])) == []
     assert [one.z for one in fits_of(said([[0, 1]] * 3))] == [None] * 3
+    camps = fits_of(said([[0] * 30] * 3 + [[1] * 30] * 3))
+    assert [(one.z, one.p) for one in camps] == [(None, None)] * 6, "everybody is as near to the others as anybody"
 
 
 @given(st.lists(st.lists(st.integers(0, 3), min_size=5, max_size=5), min_size=3, max_size=6))
@@ -58,10 +63,46 @@ def test_fit_is_relative_and_does_not_depend_on_order(table):
     assert [(one.person, one.n) for one in backwards] == [(one.person, one.n) for one in found]
 
 
-def test_random_answers_are_rarely_called_against_the_grain():
+def test_one_who_differs_once_among_ten_is_one_in_ten():
+    found = fits_of(said([*[[0]] * 9, [1]]))
+    assert [one.p for one in found] == [pytest.approx(0.1), *[pytest.approx(1)] * 9]
+
+
+def test_p_is_what_every_deal_of_the_answers_says():
+    """Grades, and a question that one person skipped: against all 4 * 4 * 3 * 4 deals to one person, item by item."""
+    table = [[1, 4, 2, 3], [2, 4, None, 3], [1, 2, 2, 1], [4, 4, 1, 3]]
+    near = [
+        [1 - np.mean([abs(a - b) / 3 for b in rest]) for a, rest in column]
+        for column in map(others, zip(*table, strict=True))
+    ]
+    for one in fits_of(said(table, reach=3.0)):
+        items = [item for item, grade in enumerate(table[one.person]) if grade is not None]
+        sums = [sum(deal) for deal in product(*(near[item] for item in items))]
+        assert one.p == pytest.approx(np.mean(np.array(sums) <= one.same * len(items) + 1e-9))
+
+
+def others(column):
+    given = [grade for grade in column if grade is not None]
+    return [(grade, given[:place] + given[place + 1 :]) for place, grade in enumerate(given)]
+
+
+STUDIES = 300
+
+
+@pytest.mark.parametrize(("people", "items", "rare"), [(20, 30, 0.05), (20, 30, 0.1), (8, 20, 0.1), (6, 40, 0.5)])
+def test_random_answers_are_rarely_called_against_the_grain_however_rare_the_rarer_one_is(people, items, rare):
+    """Over studies in which nobody is: in how many somebody is accused, after Holm."""
     rng = np.random.default_rng(5)
-    low = [one.p < 0.05 for _ in range(60) for one in fits_of(said(rng.integers(0, 2, (6, 40)).tolist()))]
-    assert np.mean(low) < 0.09
+    studies = [fits_of(said((rng.random((people, items)) < rare).astype(int).tolist())) for _ in range(STUDIES)]
+    lowest = [min(one.p for one in found if one.p is not None) for found in studies]
+    assert np.mean([p * people < 0.05 for p in lowest]) <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / STUDIES)
+
+
+def test_sums_too_fine_for_the_lattice_are_near_the_exact_ones(monkeypatch):
+    table = said((np.random.default_rng(2).random((12, 60)) < 0.2).astype(int).tolist())
+    exact = {one.person: one.p for one in fits_of(table)}
+    monkeypatch.setattr(person_fit, "CELLS", 500)
+    assert {one.person: one.p for one in fits_of(table)} == pytest.approx(exact, abs=0.03)
 
 
 def crowd(study, against=1):

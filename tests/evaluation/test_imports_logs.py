@@ -19,7 +19,7 @@ from tests.eqstudio.factories import researcher
 from tests.evaluation.factories import split_of
 from tests.generation.factories import echomind_dialogue, speecheq_dialogue
 
-pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_enough]
+pytestmark = pytest.mark.django_db
 GIVEN = Path(__file__).parent / "given"
 READ = {
     '{"reason": "the voice is flat", "answer": "A"}': ("A", "A"),

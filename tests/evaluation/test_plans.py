@@ -6,15 +6,20 @@ from datetime import timedelta
 import numpy as np
 import pytest
 import soundfile
+from django.core.management import call_command
+from django.db import connection
 from django.utils import timezone
 
+from annotation.models import ClipPrint
 from eqstudio.blobs import blob_put
 from eqstudio.errors import Conflict, InvalidInput
+from evaluation.management.commands import study_create as study_create_command
 from evaluation.models import Part, PlanEntry, Response, SpecialItem, TrialRecord
 from evaluation.selectors import findings_of, marks_of, sitting_progress, sittings_told
 from evaluation.services import (
     response_record,
     sitting_open,
+    specials_sound,
     study_create,
     trial_next,
 )
@@ -242,7 +247,28 @@ def test_a_recording_that_was_made_louder_and_padded_is_still_a_copy(study):
     with pytest.raises(InvalidInput, match=f"{copy.uid}: it has a recording that sounds like"):
         specials_set(study=study, chosen={Part.PRACTICE: [outside.uid, copy.uid]})
     assert not study.specials.exists()
+    assert ClipPrint.objects.count() == 2, "what was measured is kept when the choice is refused"
     specials_set(study=study, chosen={Part.PRACTICE: [outside.uid]})
+
+
+@pytest.mark.django_db(transaction=True)
+def test_recordings_are_measured_while_nobody_waits_for_the_study(study, monkeypatch):
+    held = []
+    measure = specials_sound.clips_measure
+    monkeypatch.setattr(
+        specials_sound, "clips_measure", lambda **given: held.append(connection.in_atomic_block) or measure(**given)
+    )
+
+    one, split = speecheq_dialogue().uid, study.split
+    specials_set(study=study, chosen={Part.PRACTICE: [one]})
+    assert held == [False, False]
+
+    measured = []
+    monkeypatch.setattr(
+        study_create_command, "specials_measure", lambda **given: measured.append((connection.in_atomic_block, given))
+    )
+    call_command("study_create", "drill", "--split", split.name, "--practice", one)
+    assert measured == [(False, {"split": split, "codes": [one]})]
 
 
 def test_recordings_of_a_large_split_are_left_to_its_audit(study, monkeypatch):

@@ -114,6 +114,12 @@ def test_paired_difference_by_hand():
     assert (found.difference.value, found.difference.n, found.p, found.test) == (0.5, 4, 0.5, "exact McNemar")
 
 
+def test_grades_one_step_apart_are_told_as_a_sign_test():
+    """Three ahead, none behind: 2 / 2 ** 3. McNemar's test is for zeros and ones."""
+    found = paired_compare({1: 4, 2: 5, 3: 2, 4: 3}, {1: 3, 2: 4, 3: 1, 4: 3}, rng=rng())
+    assert (found.p, found.test, found.discordant) == (0.25, "exact sign test", (3, 0))
+
+
 def test_no_common_item_is_undefined():
     found = paired_compare({1: 1}, {2: 1}, rng=rng())
     assert (found.difference.reason, found.p) == ("no item was answered by both", None)

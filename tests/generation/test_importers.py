@@ -13,7 +13,7 @@ from generation.selectors import item_view
 from generation.services import corpus_import
 from tests.generation.factories import CorpusFactory, wav_bytes
 
-pytestmark = [pytest.mark.django_db, pytest.mark.sqlite_enough]
+pytestmark = pytest.mark.django_db
 GOOD = {"audio": "a.wav", "text": "Good morning.", "category": "happy"}
 
 

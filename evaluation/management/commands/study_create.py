@@ -18,6 +18,7 @@ from evaluation.models import Part
 from evaluation.selectors import items_counted
 from evaluation.services import protocol_lock, protocol_save, study_create
 from evaluation.services.specials import specials_set
+from evaluation.services.specials_sound import specials_measure
 
 
 class Command(StudioCommand):
@@ -52,10 +53,13 @@ class Command(StudioCommand):
 
     def run(self, **options: Any) -> dict[str, Any]:
         content = protocol_from(options["protocol"]) if options["protocol"] else None
+        split = split_named(options["split"])
+        if practised := [*options["practice"], *options["attention"]]:
+            specials_measure(split=split, codes=practised)
         with transaction.atomic():
             study = study_create(
                 name=options["name"],
-                split=split_named(options["split"]),
+                split=split,
                 benchmark=options["benchmark"],
                 seed=options["seed"],
             )
@@ -64,7 +68,7 @@ class Command(StudioCommand):
                     version = protocol_save(study=study, content=content)
                 except InvalidInput as error:
                     raise InvalidInput(f"{options['protocol']}: {error.message}", field=error.field) from error
-            if options["practice"] or options["attention"]:
+            if practised:
                 chosen = {Part.PRACTICE: options["practice"], Part.ATTENTION: options["attention"]}
                 specials_set(study=study, chosen=chosen)
             if options["lock"]:

@@ -17,7 +17,7 @@ WORDS = ("rouge_l", "bleu", "chrf")
 
 
 def replies_read(folder):
-    """Replies by id, each with what people and judges gave; a judge that was asked anew counts by its last answer."""
+    """Replies by id, each with what people and judges gave; a judge that was asked anew counts by the last answer that could be read."""
     replies = {}
     with (folder / "replies.csv").open(encoding="utf-8", newline="") as handle:
         for row in csv.DictReader(handle):
@@ -235,7 +235,7 @@ class Judged:
             room = 0.05 + 0.3 * (theirs["hi"] - theirs["lo"]) + 1 / len(items)
             for name, edge in zip(("lo", "hi"), edges, strict=True):
                 self.check.number(f"{what} {name}", edge, theirs[name], room)
-        if pair["test"] == "exact McNemar":
+        if pair["test"] in ("exact McNemar", "exact sign test"):
             ahead, behind = sum(gap > 0 for gap in gaps[0].values()), sum(gap < 0 for gap in gaps[0].values())
             self.check.number(f"{what} p", mcnemar(ahead, behind), pair["p"])
         if pair["test"] == "sign flips of clusters":

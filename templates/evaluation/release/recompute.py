@@ -221,7 +221,7 @@ class Recomputed:
             means = [statistics.fmean(gap) for gap in gaps if gap]
             value = statistics.fmean(means) if means else None
             self.check.number(f"{a} - {b} {metric}", value, pair["difference"]["value"])
-            if pair["test"] == "exact McNemar":
+            if pair["test"] in ("exact McNemar", "exact sign test"):
                 ahead, behind = sum(gap > 0 for gap in gaps[0]), sum(gap < 0 for gap in gaps[0])
                 self.check.number(f"{a} - {b} {metric} p", mcnemar(ahead, behind), pair["p"])
             if pair["p"] is not None:
