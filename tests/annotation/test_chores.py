@@ -91,7 +91,6 @@ def test_fewer_people_close_very_many_items_in_the_background(rita):
     assert (done(made).done, before, outcomes(made)) == (3, [""] * 3, ["kept"] * 3)
 
 
-<<<<<<< HEAD
 @pytest.mark.parametrize("order", [("settle", "close"), ("close", "settle")])
 def test_a_round_closed_before_its_complete_items_were_closed_keeps_them(rita, order):
     made = begun(items=3, people=2)
@@ -129,10 +128,7 @@ def test_closing_a_round_at_once_closes_what_is_complete_and_sets_the_rest_aside
     assert outcomes(made) == ["disputed", "kept"]
 
 
-def test_a_large_round_is_filled_in_the_background_and_says_so(client, rita):
-=======
 def test_a_large_round_is_filled_in_the_background_and_says_so(client, rita, django_capture_on_commit_callbacks):
->>>>>>> e2
     made = round_with(items=1)
     for _more in range(3):
         speecheq_dialogue(corpus=made.corpus)
