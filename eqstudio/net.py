@@ -42,7 +42,7 @@ def secret(name: str, holds: str = "the key of this provider") -> str:
     """Read a secret from the environment variable ``name``; a row stores the name, never the value. ``holds`` says in the
     message what is missing.
     """
-    value = os.environ.get(name, "")
+    value = os.environ.get(name, "").strip()  # a file that it was read from ends with a newline
     if not value:
         raise InvalidInput(f"The environment variable {name} is not set; it should hold {holds}.", field=name)
     return value

@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import base64
 import http.client
+import io
 import json
 import os
 import select
+import socket
 import ssl
 import threading
 import time
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
-from urllib.parse import SplitResult, unquote, urlsplit
+from urllib.parse import SplitResult, unquote, urljoin, urlsplit, urlunsplit
 from urllib.request import getproxies, proxy_bypass
 
 import certifi
@@ -109,27 +111,31 @@ def _post(
     place = _place(address.scheme, address.netloc)
     deadline = time.monotonic() + endpoint.timeout_s
     target = f"{address.path}?{address.query}" if address.query else address.path
+    headers = {"content-type": sent_as, "accept": accepted, **_headers(endpoint)}
     if place.proxy and place.scheme == "http":
         target = f"http://{place.host}:{place.port}{target}"
-    headers = {"content-type": sent_as, "accept": accepted, **_headers(endpoint)}
+        headers |= _proxy_headers(urlsplit(place.proxy))
     try:
         answer, content = _exchange(place, target, data, headers, deadline, most=most)
     except TimeoutError as error:
-        _drop(place)
         raise ProviderError(f"{what}: no answer in time.", cause="timeout", decision=Retry(5)) from error
     except _NotReachedError as error:
-        _drop(place)
         said = redact(str(error.__cause__))
         raise ProviderError(
             f"{what}: the provider cannot be reached ({said}).", cause="unreachable", decision=Retry(10)
         ) from error
     except (OSError, http.client.HTTPException) as error:
-        _drop(place)
         said = redact(f"{type(error).__name__}: {error}")[:200]
         raise ProviderError(
             f"{what}: the connection ended before the answer was there ({said}).", cause="dropped", decision=Retry(5)
         ) from error
-    _check(answer, content, what)
+    except ValueError:  # what it says may be the key
+        raise ProviderError(
+            f"{what}: the key, a header or an address holds a character that may not be there.",
+            cause="client",
+            decision=GiveUp(),
+        ) from None
+    _check(answer, content, what, f"{endpoint.base_url.rstrip('/')}/", path.lstrip("/"))
     return content
 
 
@@ -146,24 +152,56 @@ class _NotReachedError(Exception):
 def _exchange(
     place: _Place, target: str, data: bytes, headers: dict[str, str], deadline: float, *, most: int
 ) -> tuple[http.client.HTTPResponse, bytes]:
-    connection = _connected(place, deadline)
-    connection.sock.settimeout(_left(deadline))
-    connection.request("POST", target, data, headers)
-    answer = connection.getresponse()
+    """One call; a connection that was left in the middle of it, for whatever reason, is not used again."""
+    try:
+        connection = _connected(place, deadline)
+        connection.sock.settimeout(_left(deadline))
+        connection.request("POST", target, data, headers)
+        with connection.getresponse() as answer:
+            return answer, _read(answer, place, most)
+    except BaseException:
+        _drop(place)
+        raise
+
+
+def _read(answer: http.client.HTTPResponse, place: _Place, most: int) -> bytes:
     content = bytearray()
-    while True:
-        if connection.sock is not None:
-            connection.sock.settimeout(_left(deadline))
-        chunk = answer.read(_CHUNK)
-        if not chunk:
-            if answer.length:  # read in pieces, an answer that was cut off passes for a whole one
-                raise http.client.IncompleteRead(bytes(content), answer.length)
-            break
+    while chunk := answer.read(_CHUNK):
         content += chunk
         if len(content) > most:
-            _drop(place)
             raise ProviderError(f"{place.host} sent more than {most} bytes.", cause="too large", decision=GiveUp())
-    return answer, bytes(content)
+    if answer.length:  # read in pieces, an answer that was cut off passes for a whole one
+        raise http.client.IncompleteRead(bytes(content), answer.length)
+    return bytes(content)
+
+
+class _Timed(io.RawIOBase):
+    """What comes over a socket until the deadline, however slowly it drips."""
+
+    def __init__(self, sock: socket.socket, deadline: float) -> None:
+        self._sock, self._deadline = sock, deadline
+        self._raw = sock.makefile("rb", buffering=0)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        self._sock.settimeout(_left(self._deadline))
+        return self._raw.readinto(buffer)
+
+    def close(self) -> None:
+        if not self.closed:
+            self._raw.close()
+        super().close()
+
+
+class _Answer(http.client.HTTPResponse):
+    """An answer, its head too, that has to be there by the deadline."""
+
+    def __init__(self, sock: socket.socket, *given: Any, deadline: float, **named: Any) -> None:
+        super().__init__(sock, *given, **named)
+        self.fp.close()
+        self.fp = io.BufferedReader(_Timed(sock, deadline))
 
 
 def _left(deadline: float) -> float:
@@ -177,9 +215,10 @@ def _connected(place: _Place, deadline: float) -> http.client.HTTPConnection:
     """The open connection of this thread, or a new one where there is none or the other side has closed it meanwhile."""
     found = _connections().get(place)
     if found is not None and found.sock is not None and not _has_ended(found):
-        return found
+        return _timed(found, deadline)
     _drop(place)
-    made = _make(place, min(CONNECT_TIMEOUT_S, _left(deadline)))
+    reached_by = min(deadline, time.monotonic() + CONNECT_TIMEOUT_S)
+    made = _timed(_make(place, _left(reached_by)), reached_by)
     try:
         made.connect()
     except (OSError, http.client.HTTPException) as error:
@@ -188,7 +227,13 @@ def _connected(place: _Place, deadline: float) -> http.client.HTTPConnection:
     while len(_connections()) >= PLACES:
         _drop(next(iter(_connections())))
     _connections()[place] = made
-    return made
+    return _timed(made, deadline)
+
+
+def _timed(connection: http.client.HTTPConnection, deadline: float) -> http.client.HTTPConnection:
+    """The connection, whose next answers have to be there by the deadline: the call's, and a proxy's before it."""
+    connection.response_class = partial(_Answer, deadline=deadline)  # type: ignore[assignment]
+    return connection
 
 
 def _has_ended(connection: http.client.HTTPConnection) -> bool:
@@ -231,6 +276,8 @@ def _place(scheme: str, netloc: str) -> _Place:
             field="base_url",
         )
     proxy = "" if proxy_bypass(netloc) else getproxies().get(scheme, "")
+    if proxy and "://" not in proxy:
+        proxy = f"http://{proxy}"
     return _Place(scheme, parsed.hostname, parsed.port or (443 if scheme == "https" else 80), proxy)
 
 
@@ -263,7 +310,10 @@ def _drop(place: _Place) -> None:
         found.close()
 
 
-def _check(answer: http.client.HTTPResponse, content: bytes, what: str) -> None:
+def _check(answer: http.client.HTTPResponse, content: bytes, what: str, base: str, path: str) -> None:
+    leads_to = answer.getheader("location")
+    if leads_to and HTTPStatus.MULTIPLE_CHOICES <= answer.status < HTTPStatus.BAD_REQUEST:
+        raise _moved(answer.status, urljoin(base + path, leads_to), what, path)
     if not HTTPStatus.OK <= answer.status < HTTPStatus.MULTIPLE_CHOICES:
         raise _failure(answer, content, what)
     if "text/html" in (answer.getheader("content-type") or ""):
@@ -281,6 +331,19 @@ def _object(content: bytes, what: str) -> dict[str, Any]:
             f"{what}: what came back is not a JSON object: {said!r}", cause="unreadable", decision=GiveUp()
         )
     return found
+
+
+def _moved(status: int, leads_to: str, what: str, path: str) -> ProviderError:
+    """No redirect is followed: the key is for the address that was set."""
+    there = urlsplit(leads_to)
+    shown = redact(urlunsplit((there.scheme, there.netloc.rpartition("@")[2], there.path, "", "")))
+    base = shown.removesuffix(f"/{path}")
+    mend = "where the API itself answers" if base == shown else base
+    return ProviderError(
+        f"{what}: the address leads to {shown} (HTTP {status}), which is not followed; set the base URL to {mend}",
+        cause=f"HTTP {status}",
+        decision=GiveUp(),
+    )
 
 
 def _failure(answer: http.client.HTTPResponse, content: bytes, what: str) -> ProviderError:

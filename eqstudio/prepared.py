@@ -64,7 +64,20 @@ def _run(connection: Any, sql: str, params: Sequence[Any]) -> Any:
     return cursor
 
 
-_CURSORS: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+class _Kept:
+    """What is kept for a connection. It hangs on the connection itself, which all of it refers to: so it goes with it."""
+
+    def __init__(self) -> None:
+        self.cursor: Any = None
+        self.statements: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+        self.inserts: dict[type[Model], _Insert] = {}
+
+
+def _kept(connection: Any) -> _Kept:
+    found: _Kept | None = connection.__dict__.get("_prepared")
+    if found is None:
+        found = connection.__dict__["_prepared"] = _Kept()
+    return found
 
 
 @cache
@@ -85,10 +98,10 @@ def _cursor(connection: Any) -> Any:
         return connection.cursor()
     connection.close_if_health_check_failed()
     connection.ensure_connection()
-    kept = _CURSORS.get(connection)
-    if kept is None or kept.connection is not connection.connection:
-        kept = _CURSORS[connection] = connection.make_cursor(_server_cursor()(connection.connection))
-    return kept
+    kept = _kept(connection)
+    if kept.cursor is None or kept.cursor.connection is not connection.connection:
+        kept.cursor = connection.make_cursor(_server_cursor()(connection.connection))
+    return kept.cursor
 
 
 class _Of(Generic[R]):
@@ -98,15 +111,15 @@ class _Of(Generic[R]):
         self._build = build
         wanted = inspect.signature(build).parameters if names is None else names
         self._given = {name: Given(name) for name in wanted}
-        self._kept: WeakKeyDictionary[Any, R] = WeakKeyDictionary()
 
     def _compile(self, connection: Any) -> R:
         raise NotImplementedError
 
     def _for(self, connection: Any) -> R:
-        found = self._kept.get(connection)
+        statements = _kept(connection).statements
+        found: R | None = statements.get(self)
         if found is None:
-            found = self._kept[connection] = self._compile(connection)
+            found = statements[self] = self._compile(connection)
         return found
 
 
@@ -234,9 +247,6 @@ class _Insert(NamedTuple):
     fields: list[Any]
 
 
-_INSERTS: WeakKeyDictionary[Any, dict[type[Model], _Insert]] = WeakKeyDictionary()
-
-
 def row_insert(row: M) -> M:
     """Insert a new row, as ``save`` does for a model without parents and without listeners, and give it its key."""
     connection = connections[DEFAULT_DB_ALIAS]
@@ -257,7 +267,7 @@ def rows_insert_few(rows: Sequence[Model]) -> None:
 
 
 def _insert_of(connection: Any, model: type[Model]) -> _Insert:
-    kept = _INSERTS.setdefault(connection, {})
+    kept = _kept(connection).inserts
     if model not in kept:
         meta, quote = model._meta, connection.ops.quote_name  # noqa: SLF001 -- Django's documented way to a model's fields
         fields = [field for field in meta.local_concrete_fields if not field.primary_key]

@@ -1,10 +1,12 @@
 """A prepared statement says what the query says that it was made from, whatever it is given, on every connection."""
 
+import gc
 import threading
+import weakref
 from datetime import timedelta
 
 import pytest
-from django.db import IntegrityError, connection, connections, transaction
+from django.db import DEFAULT_DB_ALIAS, IntegrityError, connection, connections, transaction
 from django.db.models import F
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
@@ -161,3 +163,34 @@ def test_threads_have_statements_of_their_own_and_a_lost_connection_is_replaced(
 
     assert found == ["anna"] * 15
     assert by_name.first(name="anna").username == "anna"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_connection_of_a_thread_that_ended_is_let_go():
+    gone = []
+
+    def ask():
+        by_name.first(name="nobody")
+        greet.run(name="nobody", said="?")
+        PreparedWrite[User](lambda name: (User.objects.filter(username=name), {"first_name": "x"})).rows(name="nobody")
+        row_insert(Event(verb="did", entity="thing", entity_uid="1"))
+        gone.append(weakref.ref(connections[DEFAULT_DB_ALIAS]))
+        connections.close_all()
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    thread.join()
+    gc.collect()
+
+    assert [each() for each in gone] == [None]
+
+
+def test_what_was_compiled_goes_with_its_statement():
+    passing = Prepared[User](lambda name: User.objects.filter(username=name))
+    passing.rows(name="nobody")
+    gone = weakref.ref(passing)
+
+    del passing
+    gc.collect()
+
+    assert gone() is None
