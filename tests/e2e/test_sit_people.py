@@ -15,6 +15,7 @@ from annotation.services.headphones import token_open
 from evaluation.models import Consent, Part, Participant, Response
 from evaluation.services import protocol_lock
 from evaluation.services.invitations import invitation_token, invitations_create
+from evaluation.services.participants import consent_record
 from evaluation.services.unblinding import study_unblind
 from tests.eqstudio.factories import admin
 from tests.evaluation.factories import model_respondent, sit_through, speecheq_study, wrong_answer
@@ -207,13 +208,21 @@ def test_an_answer_survives_a_lost_connection_and_another_device_goes_on(new_pag
     expect(other.locator(".sit-finished")).to_contain_text("You have finished")
 
 
+def agreed(study):
+    """The sitting of somebody who came in and agreed to take part."""
+    sitting = join(study).sitting
+    participant = Participant.objects.get(respondent=sitting.respondent)
+    consent_record(participant=participant, agreed=True, language="en")
+    return sitting
+
+
 @pytest.mark.parametrize("size", [(360, "zh-hans"), (1440, "en")])
 def test_the_researchers_pages_fit(new_page, sign_in, looks, study, size):
     width, language = size
     protocol_lock(study=study)
     link_to(study)
-    answer_all(join(study).sitting)
-    answer_all(join(study).sitting, choose=wrong_answer, stop=3)
+    answer_all(agreed(study))
+    answer_all(agreed(study), choose=wrong_answer, stop=3)
     sit_through(study, respondent=model_respondent(study), choose=wrong_answer)
     page = new_page(viewport={"width": width, "height": 900})
     sign_in(page, admin(language=language))
