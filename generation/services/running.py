@@ -33,8 +33,8 @@ POLL_S = 0.5
 RECLAIM_S = 5.0
 OPEN_PER_CONNECTION = 3
 """How many dialogues are under way or put off at a time, however long the batch: memory does not grow with it."""
-SPARE = 2
-"""One more thread for so many connections."""
+THREADS_PER_CONNECTION = 2
+"""While one is in a call, another stores and measures what came."""
 CHUNK = 200
 IDS_CHUNK = 1000
 
@@ -87,7 +87,7 @@ class _Lanes:
             thread.join()
 
     def _width(self, queue: Queue) -> int:
-        return self.connections + self.connections // SPARE if queue == "io" else 1
+        return self.connections * THREADS_PER_CONNECTION if queue == "io" else 1
 
     def _work(self, queue: Queue) -> None:
         if queue == "io":

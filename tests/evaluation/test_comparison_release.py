@@ -11,6 +11,7 @@ import pytest
 from django.urls import reverse
 
 from evaluation.domain import baselines
+from evaluation.models import Response
 from evaluation.services import comparison_build, release_build, respondent_drive, study_run
 from evaluation.services.judging import judge_advance, judge_create
 from tests.eqstudio.factories import annotator, researcher
@@ -84,8 +85,9 @@ def judged_study():
         replied(study, "", f"I hear you, number {number}.", user=annotator(username=f"replier{number}"))
     for name, words in (("warm", "That sounds rough. Do you need anything?"), ("cold", "Noted."), ("blank", "Well.")):
         replied(study, name, words)
+    first = Response.objects.filter(trial__sitting__respondent__study=study).earliest("pk").pk
     for number, user in enumerate([*(annotator(username=f"listener{n}") for n in range(2)), researcher()]):
-        judge_all(study, user, lambda response, number=number: 1 + (response.pk + len(response.raw) + number) % 5)
+        judge_all(study, user, lambda response, n=number: 1 + (response.pk - first + len(response.raw) + n) % 5)
     for judge in judge_create(study=study, backend="random"):
         judge_advance(judge=judge)
     return study
