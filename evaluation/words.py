@@ -15,16 +15,6 @@ from evaluation.services.comparison_rows import PEOPLE
 SYSTEMS = frozenset({"model", "imported"})
 SURE = 0.05
 
-TESTS: dict[str, Any] = {
-    "exact McNemar": gettext_lazy("exact McNemar test"),
-    "exact sign test": gettext_lazy("exact sign test over items"),
-    "sign flips of clusters": gettext_lazy("sign-flip test over items"),
-    "bootstrap over people and items": gettext_lazy("bootstrap over people and items"),
-    "one cluster": gettext_lazy("none: a single item"),
-    "none": gettext_lazy("none: no common item"),
-}
-"""How a p-value was found, as a reader would say it."""
-
 RECIPES: dict[str, Any] = {
     "median, 1.4826 MAD": gettext_lazy("median, 1.4826 MAD"),
     "median, 1.2533 mean absolute deviation": gettext_lazy("median, 1.2533 mean absolute deviation"),

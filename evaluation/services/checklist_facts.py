@@ -14,7 +14,7 @@ from annotation.models import Judgement
 from eqstudio.benchmarks import Benchmark
 from evaluation.models import Part, Respondent, Response, Sitting, Study, TrialRecord
 from evaluation.selectors import counted, item_facts
-from evaluation.words import TESTS
+from evaluation.words_tests import TESTS
 
 
 @dataclass(frozen=True)

@@ -30,11 +30,11 @@ from evaluation.words import (
     FAMILIES,
     NORMS,
     SLOT_LABELS,
-    TESTS,
     comparison_sentence,
     metric_label,
     respondent_words,
 )
+from evaluation.words_tests import TESTS
 from generation.models import Dialogue
 from generation.views.guards import curating, person
 

@@ -10,7 +10,8 @@ from django.utils.translation import gettext as _
 from eqstudio.estimates import Estimate
 from evaluation.domain.judging import BY_NAME, SCALES, Scale
 from evaluation.domain.text_metrics import TEXT_METRICS
-from evaluation.words import BASELINES, FAMILIES, OUTCOMES, TESTS
+from evaluation.words import BASELINES, FAMILIES, OUTCOMES
+from evaluation.words_tests import TESTS
 
 
 def page_language() -> str:
