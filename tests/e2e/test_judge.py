@@ -29,6 +29,17 @@ WATCH = """(letters) => {
 """Sample both sounds of a pair about every millisecond: [seconds, A audible, A's place, B audible, B's place]."""
 
 
+AUDIBLE = """async (letter) => {
+    const audio = document.querySelector(`[data-letter="${letter}"] .clip`).player.audio;
+    const end = performance.now() + 5_000;
+    while (audio.paused || audio.muted) {
+        if (performance.now() > end) throw new Error(`${letter} is not heard after 5 s`);
+        await new Promise((done) => setTimeout(done, 5));
+    }
+}"""
+"""A key pressed before the last switch is through switches back, unseen: wait until the named sound is heard."""
+
+
 UNTIL = """async ([selector, number]) => {
     const end = performance.now() + 20_000;
     while (document.querySelectorAll(selector).length < number) {
@@ -126,9 +137,10 @@ def test_x_switches_at_the_same_place_without_a_gap(alice_page, round_, rate):
     expect(page.locator('[data-letter="A"] .clip')).to_have_class(re.compile("is-playing"))
     page.wait_for_timeout(500)
     page.evaluate(WATCH, ["A", "B"])
-    for _ in range(3):
+    for letter in "BAB":
         page.wait_for_timeout(250)
         page.keyboard.press("x")
+        page.evaluate(AUDIBLE, letter)
     page.wait_for_timeout(250)
     page.keyboard.press("Space")
     assert page.evaluate("document.querySelector('[data-letter=A] .clip').player.audio.preservesPitch")

@@ -1,5 +1,6 @@
 """A worker looks at the template libraries before anything else of the studio is imported."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ get_installed_libraries()
 """
 
 
-def test_template_libraries_load_before_the_pages():
-    done = subprocess.run([sys.executable, "-c", FIRST], cwd=ROOT, capture_output=True, text=True, check=False)
+def test_template_libraries_load_before_the_pages(tmp_path):
+    env = os.environ | {"DJANGO_SETTINGS_MODULE": "eqstudio.settings", "EQSTUDIO_DATA": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", FIRST], cwd=ROOT, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
