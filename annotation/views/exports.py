@@ -10,7 +10,8 @@ from django.core.files.storage import default_storage
 from django.db import transaction
 from django.http import FileResponse, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
@@ -21,6 +22,7 @@ from annotation.services import export_request, export_retry
 from annotation.services.export_jobs import export_key
 from annotation.tasks import export_run
 from eqstudio.errors import Conflict, InvalidInput, NotFound
+from eqstudio.views.parts import part_render
 from generation.views.guards import curating, person
 
 
@@ -36,7 +38,9 @@ def exports_context(split: Split) -> dict[str, Any]:
 @curating
 def split_exports(request: HttpRequest, uid: str) -> HttpResponse:
     """The list of exports, fetched again while one is being written."""
-    return render(request, "annotation/split_exports.html", exports_context(split_for(person(request), uid)))
+    split = split_for(person(request), uid)
+    back = {"title": _("Exports"), "back": reverse("split", args=[uid]), "back_name": str(split)}
+    return part_render(request, "annotation/split_exports.html", exports_context(split), **back)
 
 
 @require_POST

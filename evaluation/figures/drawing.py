@@ -55,12 +55,11 @@ def slots_svg(rows: Rows, *, first: str, second: str, axis: str, narrow: bool) -
     x = alt.Axis(title=axis, **ticks_of(narrow))
     data = alt.Data(values=ends)
     scale = alt.Scale(domain=[0, 1], nice=False)
-    colour = alt.Color(
-        "where:N",
-        sort=[first, second],
-        scale=alt.Scale(domain=[first, second], range=[COLOURS["people"], COLOURS["model"]]),
-        legend=alt.Legend(title=None, **{"direction": "vertical"} | legend_of(narrow, 2)),
-    )
+    legend = alt.Legend(title=None, **{"direction": "vertical"} | legend_of(narrow, 2))
+    ends_of = {"sort": [first, second], "legend": legend}  # alike for both, or the legend stands there twice
+    colours = alt.Scale(domain=[first, second], range=[COLOURS["people"], COLOURS["model"]])
+    colour = alt.Color("where:N", scale=colours, **ends_of)
+    shape = alt.Shape("where:N", scale=alt.Scale(domain=[first, second], range=["circle", "square"]), **ends_of)
     span = (
         alt.Chart(data)
         .mark_line(color=SOFT, strokeWidth=2)
@@ -69,7 +68,7 @@ def slots_svg(rows: Rows, *, first: str, second: str, axis: str, narrow: bool) -
     dots = (
         alt.Chart(data)
         .mark_point(size=80, filled=True, opacity=1)
-        .encode(x=alt.X("value:Q", axis=x, scale=scale), y=y, color=colour, shape=alt.Shape("where:N", legend=None))
+        .encode(x=alt.X("value:Q", axis=x, scale=scale), y=y, color=colour, shape=shape)
     )
     width = NARROW_WIDTH if narrow else WIDTH
     return svg_of(alt.layer(span, dots).properties(width=width, height=24 * max(1, len(names))), narrow=narrow)

@@ -77,6 +77,7 @@ def comparison(request: HttpRequest, uid: str) -> HttpResponse:
         "systems": systems_of(result),
         "chosen": at.chosen,
         "apart": _apart(at),
+        "has_people": any(entry["name"] == PEOPLE for entry in result["respondents"]),
         "norms": _norms(at),
         "norm_form": NormForm(),
         "with_key": at.asked.with_key,

@@ -121,8 +121,12 @@ def test_pages_show_the_guard_to_researchers_only(client, rita, alice, otto):
     address = reverse("corpus_shortcuts", args=[dialogue.corpus.uid])
     client.force_login(rita)
 
-    part = client.get(address).content.decode()
+    part = client.get(address, headers={"HX-Request": "true"}).content.decode()
+    alone = client.get(address).content.decode()
 
+    assert "<html" not in part
+    assert part.strip() in alone
+    assert reverse("corpus", args=[dialogue.corpus.uid]) in alone
     assert "always the longer one" in part
     assert "gives the key away" in part
     assert address in client.get(reverse("corpus", args=[dialogue.corpus.uid])).content.decode()
