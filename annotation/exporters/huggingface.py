@@ -19,6 +19,8 @@ SHARD_BYTES = 256 * 1024 * 1024
 GROUP_ITEMS = 64
 GROUP_BYTES = 1024 * 1024
 """A row group holds no more than this, and so does memory, a few times over."""
+BUFFER_BYTES = 4 * GROUP_BYTES
+"""Each write into the sink waits for the interpreter, which the thread that reads the rows holds: few large ones wait little."""
 
 _TEXT = pa.string()
 _AUDIO = pa.struct([("bytes", pa.binary()), ("path", _TEXT)])
@@ -116,7 +118,8 @@ One row is one dialogue; `turns` holds its lines, each with its variants and the
         columns = schema()
         with (
             work.sink.file(name) as handle,
-            pq.ParquetWriter(handle, **writer_options(columns)) as writer,
+            pa.BufferedOutputStream(pa.PythonFile(handle, mode="w"), BUFFER_BYTES) as stream,
+            pq.ParquetWriter(stream, **writer_options(columns)) as writer,
             ThreadPoolExecutor(1, thread_name_prefix="export-write") as pool,
         ):
             writing: Future[None] | None = None

@@ -8,6 +8,8 @@ from statistics import median_high
 from typing import Any
 
 from django.db import IntegrityError, transaction
+from django.db.models import F
+from django.db.models.functions import Greatest
 from django.utils.translation import gettext as _
 
 from annotation.domain.assignment import shuffle_place
@@ -81,8 +83,16 @@ def _kind_set(item: RoundItem, kind: str, actor: User) -> None:
             )
         if row.closed_at is None:
             _dialogue_move(row, DialogueState.IN_REVIEW, DialogueState.READY, actor)
-    RoundItem.objects.filter(pk=item.pk, kind=row.kind).update(kind=kind)
+    _kind_write(row, kind)
     item.kind = kind
+
+
+def _kind_write(row: RoundItem, kind: str) -> None:
+    """Change the kind of a locked row, and with it how many items of work its round has."""
+    RoundItem.objects.filter(pk=row.pk).update(kind=kind)
+    work = (kind == Kind.WORK) - (row.kind == Kind.WORK)
+    if work:
+        Round.objects.filter(pk=row.round_id).update(items_total=Greatest(F("items_total") + work, 0))
 
 
 def _dialogue_move(item: RoundItem, before: DialogueState, after: DialogueState, actor: User) -> bool:
@@ -165,7 +175,7 @@ def gold_remove(*, item: RoundItem, reason: str, actor: User) -> GoldAnswer:
     made = GoldAnswer.objects.create(item=item, explanation=reason.strip(), set_by=actor)
     back = row.closed_at is not None or _back_to_review(row, actor)
     if back:
-        RoundItem.objects.filter(pk=row.pk).update(kind=Kind.WORK.value)
+        _kind_write(row, Kind.WORK.value)
         item.kind = Kind.WORK.value
     event_record(actor=actor, verb="took the known answer away", entity=item, reason=reason.strip(), work_again=back)
     return made

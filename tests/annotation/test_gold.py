@@ -89,11 +89,13 @@ def test_an_untouched_item_leaves_the_review_and_comes_back():
 
     gold_set(item=item, verdict="keep", actor=lead)
     item.refresh_from_db()
-    assert (item.kind, Dialogue.objects.get().state) == ("gold", "ready")
+    made.refresh_from_db()
+    assert (item.kind, Dialogue.objects.get().state, made.items_total) == ("gold", "ready", 0)
 
     gold_remove(item=item, reason="not so clear after all", actor=lead)
     item.refresh_from_db()
-    assert (item.kind, Dialogue.objects.get().state) == ("work", "in_review")
+    made.refresh_from_db()
+    assert (item.kind, Dialogue.objects.get().state, made.items_total) == ("work", "in_review", 1)
     assert GoldAnswer.objects.count() == 2
 
 
