@@ -203,14 +203,18 @@ CELERY_BEAT_SCHEDULE["annotation-recount"] = {"task": "io.annotation.tasks.round
 if not PRODUCTION:
     CELERY_BEAT_SCHEDULE["demo"] = {"task": "io.evaluation.demo.tasks.demo_step", "schedule": SWEEP_INTERVAL_S}
 
+_REDIS_CACHE = {
+    "BACKEND": "django.core.cache.backends.redis.RedisCache",
+    "LOCATION": REDIS_URL,
+    "KEY_PREFIX": "eqstudio",
+}
+_HAS_REDIS = REDIS_URL.startswith(("redis://", "rediss://"))
 CACHES = {
-    "default": {
-        "BACKEND": "django.core.cache.backends.redis.RedisCache",
-        "LOCATION": REDIS_URL,
-        "KEY_PREFIX": "eqstudio",
-    }
-    if REDIS_URL.startswith(("redis://", "rediss://"))
-    else {"BACKEND": "django.core.cache.backends.filebased.FileBasedCache", "LOCATION": str(DATA_DIR / "cache")}
+    "default": _REDIS_CACHE
+    if _HAS_REDIS
+    else {"BACKEND": "django.core.cache.backends.filebased.FileBasedCache", "LOCATION": str(DATA_DIR / "cache")},
+    # Of requests, for each of which a file would cost more than most answers do.
+    "counts": _REDIS_CACHE if _HAS_REDIS else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
 }
 
 # Files: content-addressed clips in a folder, or in an S3-compatible store when AWS_STORAGE_BUCKET_NAME is set.
@@ -332,8 +336,10 @@ REST_FRAMEWORK = {
     "PAGE_SIZE": 100,
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "eqstudio.middleware.api_exception_handler",
-    "DEFAULT_THROTTLE_CLASSES": ["rest_framework.throttling.UserRateThrottle"],
-    "DEFAULT_THROTTLE_RATES": {"user": env.str("EQSTUDIO_API_RATE", "6000/min")},
+    "DEFAULT_THROTTLE_CLASSES": ["eqstudio.throttle.UserThrottle"],
+    "DEFAULT_THROTTLE_RATES": {
+        "user": env.str("EQSTUDIO_API_RATE", "6000/min", validate=validate.Regexp(r"\d+/(s|m|h|d)[a-z]*\Z"))
+    },
 }
 WEBHOOK_PRIVATE = env.bool("EQSTUDIO_WEBHOOK_PRIVATE", False)
 """Whether webhooks may lead to addresses inside the house."""

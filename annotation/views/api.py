@@ -53,6 +53,9 @@ REFUSED = {
     429: OpenApiResponse(OpenApiTypes.OBJECT, "Too many requests; Retry-After says how long to wait."),
 }
 
+_NEXT, _JUDGEMENT = shapes.NextSerializer(), shapes.JudgementSerializer()
+"""Kept, because the fields of a new one are copies that take longer than the writing."""
+
 
 def _person(request: Request) -> User:
     return cast("User", request.user)
@@ -120,7 +123,7 @@ class RoundNext(APIView):
         headphones_require(round=round_, annotator=person, now=now)
         lease, places = assignment_offer(round=round_, annotator=person, now=now)
         queue = queue_state(round=round_, annotator=person, now=now, lease=lease, places=places)
-        return Response(shapes.NextSerializer({"queue": queue, "item": _work(lease) if lease else None}).data)
+        return Response(_NEXT.to_representation({"queue": queue, "item": _work(lease) if lease else None}))
 
 
 def _work(lease: Assignment) -> dict[str, Any]:
@@ -174,7 +177,7 @@ class AssignmentSubmit(_OfLease):
         lease = self.lease(request, uid)
         sent = _sent(shapes.SubmissionSerializer, request)
         judgement = grade_submit(assignment=lease, now=timezone.now(), **{"grades": {}, **sent})
-        return Response(shapes.JudgementSerializer(judgement).data)
+        return Response(_JUDGEMENT.to_representation(judgement))
 
 
 class AssignmentDraft(_OfLease):

@@ -30,6 +30,7 @@ def settings_read(tmp_path: Path, ask: str = "pass", **environment: str) -> subp
         ({"REDIS_URL": "localhost:6379"}, "REDIS_URL must start with redis://"),
         ({"EQSTUDIO_PRODUCTION": "1"}, "SECRET_KEY must be set"),
         ({"EQSTUDIO_SWEEP_SECOND": "5"}, "Did you mean EQSTUDIO_SWEEP_SECONDS?"),
+        ({"EQSTUDIO_API_RATE": "many"}, "EQSTUDIO_API_RATE"),
         ({"SENTRY_DSN": "https://key@localhost/1"}, "sentry-sdk is not installed"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
