@@ -2,7 +2,10 @@
 
 from django.urls import include, path
 
+# Those who listen ask most often, and the book is read from the top.
 urlpatterns = [
+    path("api/v1/", include("annotation.views.api")),
+    path("", include("annotation.judge_urls")),
     path("", include("eqstudio.views.urls")),
     path("accounts/", include("allauth.account.urls")),
     path("accounts/", include("allauth.socialaccount.urls")),
