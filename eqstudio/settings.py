@@ -193,6 +193,7 @@ CELERY_TIMEZONE = "UTC"
 CELERY_BEAT_SCHEDULE_FILENAME = str(DATA_DIR / "broker" / "beat-schedule")
 CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 2
 DJANGO_STRUCTLOG_CELERY_ENABLED = True
+DJANGO_STRUCTLOG_IP_LOGGING_ENABLED = False  # who listens from where is nobody's business, and a log is kept for long
 SWEEP_INTERVAL_S = env.int("EQSTUDIO_SWEEP_SECONDS", 15, validate=validate.Range(min=1, max=3600))
 CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
     "generation-sweep": {"task": "io.generation.tasks.production_sweep", "schedule": SWEEP_INTERVAL_S},
