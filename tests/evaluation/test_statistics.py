@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.regression.linear_model import OLS
+from statsmodels.stats.multitest import multipletests
 
 from eqstudio.benchmarks.base import Metric, Score
 from eqstudio.estimates import Estimate
@@ -283,6 +284,13 @@ def test_a_comparison_is_antisymmetric(first, second):
     if one.p is not None:
         assert one.p == pytest.approx(other.p)
         assert 0 <= one.p <= 1
+
+
+@given(st.lists(st.floats(0, 1), max_size=12))
+@settings(max_examples=12, deadline=None)
+def test_holm_is_what_the_library_gives(p_values):
+    expected = multipletests(p_values, method="holm")[1] if p_values else []
+    assert adjusted(p_values) == pytest.approx(list(expected), abs=1e-12)
 
 
 @given(st.lists(st.floats(0, 1), max_size=12))
