@@ -204,19 +204,14 @@ CELERY_BEAT_SCHEDULE["annotation-recount"] = {"task": "io.annotation.tasks.round
 if not PRODUCTION:
     CELERY_BEAT_SCHEDULE["demo"] = {"task": "io.evaluation.demo.tasks.demo_step", "schedule": SWEEP_INTERVAL_S}
 
-_REDIS_CACHE = {
-    "BACKEND": "django.core.cache.backends.redis.RedisCache",
-    "LOCATION": REDIS_URL,
-    "KEY_PREFIX": "eqstudio",
-}
-_HAS_REDIS = REDIS_URL.startswith(("redis://", "rediss://"))
 CACHES = {
-    "default": _REDIS_CACHE
-    if _HAS_REDIS
-    else {"BACKEND": "django.core.cache.backends.filebased.FileBasedCache", "LOCATION": str(DATA_DIR / "cache")},
+    "default": {"BACKEND": "django.core.cache.backends.filebased.FileBasedCache", "LOCATION": str(DATA_DIR / "cache")},
     # Of requests, for each of which a file would cost more than most answers do.
-    "counts": _REDIS_CACHE if _HAS_REDIS else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
+    "counts": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
 }
+if REDIS_URL.startswith(("redis://", "rediss://")):
+    _redis = {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL, "KEY_PREFIX": "eqstudio"}
+    CACHES = dict.fromkeys(CACHES, _redis)
 
 # Files: content-addressed clips in a folder, or in an S3-compatible store when AWS_STORAGE_BUCKET_NAME is set.
 MEDIA_ROOT = DATA_DIR / "media"
@@ -327,6 +322,7 @@ LOCALE_PATHS = [BASE_DIR / "locale"]
 TIME_ZONE = "UTC"
 USE_TZ = True
 
+API_RATE = env.str("EQSTUDIO_API_RATE", "6000/min", validate=validate.Regexp(r"\d+/(s|m|h|d)[a-z]*\Z"))
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
         "rest_framework.authentication.SessionAuthentication",
@@ -338,12 +334,9 @@ REST_FRAMEWORK = {
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "eqstudio.middleware.api_exception_handler",
     "DEFAULT_THROTTLE_CLASSES": ["eqstudio.throttle.UserThrottle"],
-    "DEFAULT_THROTTLE_RATES": {
-        "user": env.str("EQSTUDIO_API_RATE", "6000/min", validate=validate.Regexp(r"\d+/(s|m|h|d)[a-z]*\Z"))
-    },
+    "DEFAULT_THROTTLE_RATES": {"user": API_RATE},
 }
-WEBHOOK_PRIVATE = env.bool("EQSTUDIO_WEBHOOK_PRIVATE", False)
-"""Whether webhooks may lead to addresses inside the house."""
+WEBHOOK_PRIVATE = env.bool("EQSTUDIO_WEBHOOK_PRIVATE", False)  # may they lead to addresses inside the house?
 SPECTACULAR_SETTINGS = {
     "TITLE": "eqstudio",
     "VERSION": "0.1.0",
