@@ -43,8 +43,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             if item.get_closest_marker(name) and name not in (config.option.markexpr or ""):
                 item.add_marker(pytest.mark.skip(reason=f"has an environment of its own: `make {name}` runs it"))
     if config.getoption("only_database"):
-        mine = [item for item in items if _uses_database(item)]
-        config.hook.pytest_deselected(items=[item for item in items if not _uses_database(item)])
+        mine = _for_second_database(items)
+        kept = set(mine)
+        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
         items[:] = mine
     yield
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
@@ -54,8 +55,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--only-database",
         action="store_true",
-        help="leave out what would say the same again on a second database: tests that ask none, or are marked sqlite_enough",
+        help="leave out what would say the same again on a second database: tests that ask none, or are marked sqlite_enough, and"
+        " all cases but the first of those not marked every_case",
     )
+
+
+def _for_second_database(items: list[pytest.Item]) -> list[pytest.Item]:
+    """What a second database may answer otherwise: of cases that differ in what is sent, and not in what is asked of the
+    database, the first. A test of which each case asks otherwise is marked ``every_case``.
+    """
+    found: dict[str, pytest.Item] = {}
+    for item in filter(_uses_database, items):
+        found.setdefault(item.nodeid if item.get_closest_marker("every_case") else item.nodeid.partition("[")[0], item)
+    return list(found.values())
 
 
 def _uses_database(item: pytest.Item) -> bool:

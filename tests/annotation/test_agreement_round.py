@@ -40,6 +40,7 @@ def elsewhere(rows, machines=()):
     return made
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("by", [None, *BY])
 def test_every_grouping_has_the_shape_that_is_promised(by):
     made = judged_round(items=2)
@@ -166,6 +167,7 @@ def act(rng, made, people, now):
         Assignment.objects.filter(item__round=made, state="active").update(state="expired", ended_at=now)
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("seed", range(6))
 def test_kept_figures_equal_fresh_ones_through_any_history(seed):
     rng = Random(seed)

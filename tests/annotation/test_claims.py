@@ -68,6 +68,7 @@ def test_a_random_order_is_the_circle_from_the_persons_own_place():
     assert got == sorted(made.items.values_list("shuffle", flat=True), key=lambda place: (place - start - 1) % CIRCLE)
 
 
+@pytest.mark.every_case
 @pytest.mark.django_db
 @pytest.mark.parametrize("order", sorted(ORDERS))
 def test_a_round_is_worked_off_whole_in_every_order(order):
@@ -108,6 +109,7 @@ def test_nobody_judges_a_twin_of_what_they_heard_in_any_round():
     assert lease(second, person).item_id == twin.pk
 
 
+@pytest.mark.every_case
 @pytest.mark.django_db
 @pytest.mark.parametrize(
     ("fields", "person", "told"),

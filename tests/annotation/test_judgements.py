@@ -146,6 +146,7 @@ def test_reject_needs_no_grades():
     assert judgement.grades.count() == 0
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize(
     ("verdicts", "needed", "outcome"),
     [

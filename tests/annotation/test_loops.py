@@ -55,6 +55,7 @@ def _retracted(judgement):
     judgement_retract(judgement=judgement, actor=judgement.annotator, now=timezone.now())
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize(
     ("then", "found"),
     [

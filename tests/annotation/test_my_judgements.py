@@ -120,6 +120,7 @@ def test_somebody_elses_judgement_cannot_be_opened(as_alice, round_):
     assert change(as_alice, judgement).status_code == 404
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize(
     ("query", "rows"),
     [

@@ -87,6 +87,7 @@ def test_an_unknown_order_names_those_there_are():
         looks("best", View())
 
 
+@pytest.mark.every_case
 @pytest.mark.django_db
 @pytest.mark.parametrize(
     "look",

@@ -52,6 +52,7 @@ OBJECTS = [*ROUNDS, "adjudicate", "split", "split_audit", "split_exports"]
 POSTS = ["round_fill", "round_state", "split_export"]
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("name", PAGES)
 def test_page_works_for_researchers_and_admins_only(client, name, alice, rita, ada, otto):  # noqa: PLR0917
     address = reverse(name)
@@ -65,6 +66,7 @@ def test_page_works_for_researchers_and_admins_only(client, name, alice, rita, a
     assert client.get(address).status_code == 302
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("name", OBJECTS)
 def test_object_page_works_for_researchers_and_admins_only(client, name, made, split, alice, rita, ada, otto):  # noqa: PLR0917
     address = reverse(name, args=[_uid(name, made, split)])
@@ -177,6 +179,7 @@ def test_round_page_without_judgements_says_undefined(client, rita):
     assert "undefined: nobody has judged yet" in html
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize(("show", "count"), [("all", 2), ("open", 1), ("kept", 1), ("disputed", 0), ("nonsense", 2)])
 def test_the_items_page_shows_those_asked_for(client, rita, show, count):
     found = round_with(items=2, people_per_item=1, agree_needed=1)

@@ -49,6 +49,7 @@ def corpus(db):
     return made
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize(
     ("query", "titles"),
     [

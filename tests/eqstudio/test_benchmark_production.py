@@ -15,6 +15,7 @@ def voices_of(dialogue):
     return {call.parameters["delivery"]["gender"]: call.parameters["voice"] for call in calls}
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("alias", benchmarks)
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_example_goes_through_the_pipeline(alias, language):

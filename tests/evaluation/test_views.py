@@ -55,6 +55,7 @@ def sat():
     return study, sitting
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("page", PAGES)
 @pytest.mark.parametrize("who", [researcher, admin])
 def test_a_page_works(client, sat, page, who):

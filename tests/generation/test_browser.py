@@ -27,6 +27,7 @@ def corpus(db):
     return made
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize(
     ("parameters", "expected"),
     [
@@ -58,6 +59,7 @@ def test_a_dialogue_is_found_by_its_code_and_by_the_check_it_failed_last(corpus)
     assert titles(corpus, q=bakery.uid) == ["Bakery"]
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("order", ["newest", "oldest", "title", "category"])
 def test_walking_from_one_to_the_next_visits_the_list_in_its_order(corpus, order):
     DialogueFactory(corpus=corpus, title="Attic", category="bap")

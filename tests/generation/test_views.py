@@ -28,6 +28,7 @@ ACTIONS = {
 }
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("name", PAGES)
 @pytest.mark.parametrize("role", ["rita", "ada"])
 def test_page_opens_for_who_may_curate(client, request, role, name):
