@@ -77,7 +77,8 @@ class ProviderError(StudioError):
     usage: Any = None
 
     def __init__(self, message: str, *, cause: str, decision: Retry | GiveUp) -> None:
-        super().__init__(message)
+        # Parts of it were often said by whoever failed; NUL and halves of characters can be stored nowhere.
+        super().__init__(message.replace("\x00", "\ufffd").encode(errors="replace").decode())
         self.cause = cause
         self.decision = decision
 

@@ -116,6 +116,17 @@ def provider_call(call: Callable[[], Any], *, what: str) -> Any:
         raise _from_status(error, what) from error
     except openai.OpenAIError as error:
         raise ProviderError(f"{what}: {redact(str(error))}", cause="client", decision=GiveUp()) from error
+    except UnicodeEncodeError:  # what it says may be the key
+        raise ProviderError(
+            f"{what}: the key, a header or a text holds a character that cannot be sent.",
+            cause="client",
+            decision=GiveUp(),
+        ) from None
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:  # the SDK trusts what comes
+        said = redact(f"{type(error).__name__}: {error}")[:200]
+        raise ProviderError(
+            f"{what}: the answer cannot be read ({said}).", cause="unreadable", decision=Retry(0)
+        ) from error
 
 
 def _from_status(error: openai.APIStatusError, what: str) -> ProviderError:

@@ -323,7 +323,7 @@ def _check(answer: http.client.HTTPResponse, content: bytes, what: str, base: st
 def _object(content: bytes, what: str) -> dict[str, Any]:
     try:
         found = json.loads(content)
-    except ValueError:
+    except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
         said = redact(content[:200].decode("utf-8", "replace"))
@@ -379,7 +379,7 @@ def _message(said: str) -> str:
     """The sentence in an OpenAI-style error body, or the body as it is."""
     try:
         error = json.loads(said).get("error")
-    except (ValueError, AttributeError):
+    except (ValueError, AttributeError, RecursionError):
         return said
     found = error.get("message") if isinstance(error, dict) else error
     return str(found or said)

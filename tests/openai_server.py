@@ -126,6 +126,11 @@ class Reply:
         return cls(status=status, page=True, payload=b"<!DOCTYPE html><title>Welcome</title>")
 
     @classmethod
+    def raw(cls, payload: bytes) -> Reply:
+        """These bytes as they are, called JSON."""
+        return cls(payload=payload)
+
+    @classmethod
     def sound(cls, payload: bytes) -> Reply:
         return cls(payload=payload)
 
@@ -228,6 +233,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._error(Reply.error(404, code="model_not_found"))
             return
         match self.path.removeprefix("/v1"):
+            case "/messages" | "/chat/completions" | "/audio/transcriptions" if reply.payload is not None:
+                self._send(200, reply.payload, "application/json", {})
             case "/messages":
                 self._json(_message(json.loads(body), reply))
             case "/chat/completions":

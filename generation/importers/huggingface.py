@@ -67,10 +67,12 @@ class HuggingFaceImporter(Importer):
             return
         number = 0
         for batch in source.iter_batches(batch_size=BATCH_ROWS):
-            for values in batch.to_pylist():
+            for values in _values(batch):
                 number += 1
                 where = _("row %(number)d") % {"number": number}
                 try:
+                    if isinstance(values, RowRefused):
+                        raise values
                     if ours:
                         yield our_dialogue(values, name, where, root)
                     else:
@@ -106,6 +108,32 @@ class HuggingFaceImporter(Importer):
             defaults=self.defaults,
             source="imported",
         )
+
+
+def _values(batch: pa.RecordBatch) -> Iterator[dict[str, Any] | RowRefused]:
+    """The rows of a batch, one that cannot be read as what is wrong with it."""
+    try:
+        yield from batch.to_pylist()
+    except _ODD:
+        for number in range(batch.num_rows):
+            yield _row_values(batch, number)
+
+
+_ODD = (ValueError, OverflowError, pa.ArrowException)
+"""What a cell raises whose bytes are not of its column's type."""
+
+
+def _row_values(batch: pa.RecordBatch, number: int) -> dict[str, Any] | RowRefused:
+    found = {}
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        try:
+            found[name] = column[number].as_py()
+        except UnicodeDecodeError:
+            what = _("bytes that are no text in UTF-8; save the file as UTF-8")
+            return RowRefused(_("Column %(column)s holds %(what)s.") % {"column": name, "what": what})
+        except _ODD as error:
+            return RowRefused(_("The row cannot be read: %(why)s.") % {"why": f"{name}: {error}"[:200]})
+    return found
 
 
 class _Tables(AudioImporter):

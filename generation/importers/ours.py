@@ -6,11 +6,12 @@ What makes the dialogue comes in as it was; what people said about it stays behi
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, TypeVar
 
 from django.utils.translation import gettext as _
 
@@ -25,7 +26,14 @@ FLAT = frozenset({"dialogue_id", "position", "role", "label", "text", "audio"})
 SAID = ("benchmark", "category", "language")
 WRITTEN = FLAT | {"scenario", "extras"}
 """The same as the studio writes it."""
+TOLD = (*SAID, "dialogue_id", "external_id", "title", "valence", "source", "template_key", "topic_key")
+"""Columns that hold one text each."""
+SPOKEN = ("pitch", "pitch_range", "rate", "volume")
+"""What of a delivery is a number."""
+MAX_POSITION = 32_767
+MAX_LABEL = 20
 SOURCES = ("synthetic", "recorded", "imported")
+T = TypeVar("T")
 _ESCAPED = re.compile(r"''*[=+\-@\t\r\n]")
 
 
@@ -35,16 +43,33 @@ def is_ours(columns: Iterable[str]) -> bool:
 
 
 def our_dialogue(values: Mapping[str, Any], name: str, where: str, root: Path) -> DialogueRow:
-    """A nested row, its sounds embedded or named relative to ``root``. RowRefused says what is missing."""
+    """A nested row, its sounds embedded or named relative to ``root``. RowRefused says what is missing or cannot be."""
+    try:
+        return _dialogue(values, name, where, root)
+    except (TypeError, ValueError, LookupError, AttributeError, RecursionError) as error:  # one bad row costs no other
+        why = f"{type(error).__name__}: {error}"[:200]
+        raise RowRefused(_("The row cannot be read: %(why)s.") % {"why": why}) from error
+
+
+def _dialogue(values: Mapping[str, Any], name: str, where: str, root: Path) -> DialogueRow:
+    for column in TOLD:
+        if isinstance(values.get(column), list | dict):
+            raise RowRefused(_("The column %(column)s holds no text.") % {"column": column})
     text = {key: str(value or "") for key, value in values.items() if not isinstance(value, list | dict)}
     benchmark, category = category_known(text["benchmark"], text["category"])
     if not isinstance(values["turns"], list) or not values["turns"]:
         raise RowRefused(_("The dialogue has no turns."))
     turns = tuple(_turn(turn, root) for turn in values["turns"])
+    external_id = text.get("external_id") or text["dialogue_id"]
+    if not external_id:
+        raise RowRefused(_("The dialogue has no id."))
+    twice = _twice([turn.position for turn in turns])
+    if twice is not None:
+        raise RowRefused(_("Two turns have the position %(position)d.") % {"position": twice})
     return DialogueRow(
         path=name,
         row=where,
-        external_id=text.get("external_id") or text["dialogue_id"],
+        external_id=external_id,
         benchmark=benchmark,
         category=category,
         language=language_known(text["language"], turns[0].variants[0].text),
@@ -57,6 +82,16 @@ def our_dialogue(values: Mapping[str, Any], name: str, where: str, root: Path) -
         template_key=text.get("template_key", ""),
         topic_key=text.get("topic_key", ""),
     )
+
+
+def _twice(values: Iterable[T]) -> T | None:
+    """The first value that is there a second time."""
+    seen: set[T] = set()
+    for value in values:
+        if value in seen:
+            return value
+        seen.add(value)
+    return None
 
 
 def _json_object(values: Mapping[str, Any], column: str) -> dict[str, Any]:
@@ -77,12 +112,25 @@ def _turn(turn: Any, root: Path) -> TurnRow:
     position, role, variants = turn.get("position"), turn.get("role"), turn.get("variants")
     if (
         not isinstance(position, int)
+        or isinstance(position, bool)
         or position < 1
         or role not in ROLES
         or not isinstance(variants, list)
         or not variants
     ):
         raise RowRefused(_("A turn lacks its position, its role or its variants."))
+    if position > MAX_POSITION:
+        raise RowRefused(
+            _("A turn has the position %(position)s; expected at most %(most)d.")
+            % {"position": f"{position:.3g}", "most": MAX_POSITION}
+        )
+    told = tuple(_variant(variant, position, role, root) for variant in variants)
+    label = _twice([variant.label[:MAX_LABEL] for variant in told])
+    if label is not None:
+        raise RowRefused(
+            _("Line %(position)d has two variants labelled %(label)s (the first %(most)d characters count).")
+            % {"position": position, "label": label, "most": MAX_LABEL}
+        )
     return TurnRow(
         position=position,
         role=role,
@@ -90,12 +138,15 @@ def _turn(turn: Any, root: Path) -> TurnRow:
         speaker_name=str(turn.get("speaker_name") or ""),
         gender=str(turn.get("gender") or ""),
         voice=str(turn.get("voice") or ""),
-        variants=tuple(_variant(variant, position, root) for variant in variants),
+        variants=told,
     )
 
 
-def _variant(variant: Any, position: int, root: Path) -> VariantRow:
-    if not isinstance(variant, dict) or not variant.get("label") or not variant.get("text"):
+def _variant(variant: Any, position: int, role: str, root: Path) -> VariantRow:
+    named = isinstance(variant, dict) and all(
+        variant.get(field) and not isinstance(variant[field], list | dict) for field in ("label", "text")
+    )
+    if not named:
         raise RowRefused(_("Line %(position)d has a variant without label or text.") % {"position": position})
     grade = variant.get("intended_grade")
     if grade not in (None, 1, 2, 3, 4):
@@ -107,8 +158,30 @@ def _variant(variant: Any, position: int, root: Path) -> VariantRow:
         tone=str(variant.get("tone") or ""),
         grade=grade,
         rationale=str(variant.get("rationale") or ""),
-        delivery=_json_object(variant, "delivery"),
+        delivery=_delivery(variant, position, role),
     )
+
+
+def _delivery(variant: Mapping[str, Any], position: int, role: str) -> dict[str, Any]:
+    """How it is to be spoken. On a line whose renditions are compared, figures are figures; elsewhere they may be words."""
+    told = _json_object(variant, "delivery")
+    names = [*(SPOKEN if role == "critical" else ()), "gender"]
+    for name in names:
+        value = told.get(name)
+        number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        if value is None or (isinstance(value, str) if name == "gender" else number):
+            continue
+        raise RowRefused(
+            _("Line %(position)d, %(label)s: the %(name)s of its delivery is %(value).40r; expected %(expected)s.")
+            % {
+                "position": position,
+                "label": variant["label"],
+                "name": name,
+                "value": value,
+                "expected": _("a word") if name == "gender" else _("a number"),
+            }
+        )
+    return {name: value for name, value in told.items() if value is not None or name not in names}
 
 
 def _audio(variant: Mapping[str, Any], position: int, root: Path) -> Audio:

@@ -6,6 +6,7 @@ import codecs
 import csv
 import json
 import math
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -17,6 +18,7 @@ from django.utils.translation import gettext as _
 from generation.importers.base import Refusal
 
 MAX_LINE_BYTES = 4 * 1024 * 1024
+MAX_NESTING = 100
 _SNIFFED = 1024 * 1024
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -76,23 +78,64 @@ def _csv(handle: Any, file: Path, name: str, *, strip: bool) -> Iterator[Row | R
         return
     handle.seek(0)
     delimiter = "\t" if file.suffix.lower() == ".tsv" else max(",;\t", key=first.count)
-    reader = csv.reader(handle, delimiter=delimiter, strict=True)
+    lines = _Lines(handle)
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
     header: list[str] = []
-    number = 0
     while True:
-        number += 1
-        where = _("row %(number)d") % {"number": number}
+        lines.begin()
         try:
             fields = next(reader)
         except StopIteration:
             return
         except csv.Error as error:
-            yield Refusal(path=name, row=where, reason=_("The row cannot be read: %(why)s.") % {"why": error})
+            yield Refusal(name, lines.where, _("The row cannot be read: %(why)s.") % {"why": error})
+            if not header:
+                return
+            lines.give_back()
             continue
         if not header:
             header = [column.strip().lower() for column in fields]
+        elif len(fields) != len(header) and lines.give_back():
+            yield Refusal(name, lines.where, _("A quotation mark in the row opens a cell and does not close it."))
         elif any(field.strip() for field in fields):
-            yield _csv_row(name, where, header, [field.strip() for field in fields] if strip else fields)
+            yield _csv_row(name, lines.where, header, [field.strip() for field in fields] if strip else fields)
+
+
+class _Lines:
+    """The lines of a file for a reader of records. Those behind the first line of a record that makes no sense can be given
+    back, so that a stray quotation mark costs its own line only.
+    """
+
+    def __init__(self, handle: Iterator[str]) -> None:
+        self._handle = handle
+        self._waiting: deque[str] = deque()
+        self._taken: list[str] = []
+        self._before = 0
+
+    def __iter__(self) -> _Lines:
+        return self
+
+    def __next__(self) -> str:
+        line = self._waiting.popleft() if self._waiting else next(self._handle)
+        self._taken.append(line)
+        return line
+
+    @property
+    def where(self) -> str:
+        """The line on which the record begins, as an editor numbers it."""
+        return _("row %(number)d") % {"number": self._before + 1}
+
+    def begin(self) -> None:
+        """The next line begins a record."""
+        self._before += len(self._taken)
+        self._taken = []
+
+    def give_back(self) -> bool:
+        """Let the record be its first line only; False when it was no more than that."""
+        rest = self._taken[1:]
+        self._waiting.extendleft(reversed(rest))
+        del self._taken[1:]
+        return bool(rest)
 
 
 def _csv_row(name: str, where: str, header: list[str], fields: list[str]) -> Row | Refusal:
@@ -128,10 +171,18 @@ def _json_row(name: str, where: str, line: str) -> Row | Refusal:
         return Refusal(name, where, reason)
     except RecursionError:
         return Refusal(name, where, _("It is nested too deeply."))
+    if _is_nested(values, MAX_NESTING):
+        return Refusal(name, where, _("It is nested too deeply."))
     if not isinstance(values, dict):
         return Refusal(name, where, _("Expected an object with columns, got %(value).80r.") % {"value": values})
     spoilt = unstorable(values)
     return Refusal(name, where, spoilt) if spoilt else Row(where, {str(key).lower(): values[key] for key in values})
+
+
+def _is_nested(value: Any, most: int) -> bool:
+    """Whether plain data is nested deeper than what walks over it later can go."""
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return any(most == 0 or _is_nested(part, most - 1) for part in parts if isinstance(part, dict | list))
 
 
 def unstorable(value: Any, column: str = "") -> str | None:

@@ -81,9 +81,7 @@ def endpoint_check(endpoint: Endpoint, model: str, *, what: str) -> CheckResult:
     try:
         client = endpoint.client().with_options(timeout=CHECK_TIMEOUT_S, max_retries=0)
         with client:
-            listed = {
-                entry.id for entry in answered(provider_call(lambda: list(client.models.list()), what=what), what)
-            }
+            listed = provider_call(lambda: _models(client, what), what=what)
     except StudioError as error:
         return CheckResult(ok=False, message=in_words(error, base_url=endpoint.base_url, key_env=endpoint.key_env))
     if listed and model not in listed:
@@ -150,9 +148,14 @@ def sdk_call(endpoint: Endpoint, call: Callable[[Any], Any], *, what: str) -> An
 
 def _listed(endpoint: Endpoint) -> set[str]:
     try:
-        return {entry.id for entry in sdk_call(endpoint, lambda client: client.models.list(), what="models")}
+        listed: set[str] = sdk_call(endpoint, lambda client: _models(client, "models"), what="models")
     except StudioError:
         return set()
+    return listed
+
+
+def _models(client: Any, what: str) -> set[str]:
+    return {str(entry.id) for entry in answered(client.models.list(), what)}
 
 
 def _no_model(url: str, model: str, listed: set[str]) -> str:

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Q, QuerySet, Sum
 
 from generation.domain.lifecycle import IN_PRODUCTION, DialogueState
-from generation.models import Batch, Dialogue
+from generation.models import Batch, Dialogue, ProviderCall
 
 QUEUED = "queued"
 """Stands in ``lease_owner`` while a dialogue waits at the broker."""
@@ -20,6 +20,12 @@ SWEEP_LIMIT = 200
 
 _PRODUCTION = [state.value for state in IN_PRODUCTION]
 _FAILED = DialogueState.FAILED.value
+_STAGES = (
+    (DialogueState.BRIEFED.value, "text"),
+    (DialogueState.SCRIPTED.value, "voice"),
+    (DialogueState.VOICED.value, "transcriber"),
+)
+"""The steps in their order: the state in which a dialogue is due for each, and the kind of its calls."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +47,9 @@ class Stage:
 
 @dataclass(frozen=True)
 class Expected:
-    """What a batch will have taken in the end, from what its finished dialogues took. None where nothing is finished."""
+    """What a batch will have taken in the end, from what its dialogues took stage by stage. None while a stage is not known:
+    a line spoken costs something else than one written, so nothing is told of it by the other.
+    """
 
     calls: int | None = None
     cost: Decimal | None = None
@@ -105,7 +113,7 @@ def dialogues_due(*, now: datetime, limit: int = SWEEP_LIMIT) -> list[Dialogue]:
 
 
 def batch_progress(*, batch: Batch, now: datetime) -> BatchProgress:
-    """Counts per state and stage, failures by cause, what it took and will take; five queries however large the batch."""
+    """Counts per state and stage, failures by cause, what it took and will take; six queries however large the batch."""
     dialogues = Dialogue.objects.filter(brief__batch=batch)
     row = Batch.objects.get(pk=batch.pk)
     states = _states(dialogues)
@@ -119,7 +127,7 @@ def batch_progress(*, batch: Batch, now: datetime) -> BatchProgress:
         calls=row.calls_done,
         tokens=row.tokens_spent,
         cost=row.cost_spent or None,
-        expected=_expected(row, states, None if off else _time_left(dialogues, waiting, row.created, now)),
+        expected=_expected(dialogues, states, None if off else _time_left(dialogues, waiting, row.created, now)),
         cancelled=row.cancelled_at is not None,
         stopped=row.stopped_reason,
     )
@@ -129,22 +137,48 @@ def _stages(states: dict[str, int]) -> tuple[Stage, ...]:
     """Written, spoken, checked: a dialogue that has a stage behind it counts there, wherever it is now."""
     beyond = sum(count for state, count in states.items() if state not in {*_PRODUCTION, _FAILED})
     stages = []
-    for state in reversed([DialogueState.BRIEFED, DialogueState.SCRIPTED, DialogueState.VOICED]):
-        stages.append(Stage(state.value, beyond))
-        beyond += states.get(state.value, 0)
+    for state, _kind in reversed(_STAGES):
+        stages.append(Stage(state, beyond))
+        beyond += states.get(state, 0)
     return tuple(reversed(stages))
 
 
-def _expected(batch: Batch, states: dict[str, int], left: timedelta | None) -> Expected:
-    """By share of stages done, which is there before the first dialogue is finished."""
+def _expected(dialogues: QuerySet[Dialogue], states: dict[str, int], left: timedelta | None) -> Expected:
+    """Each stage by what it took of the dialogues that have it behind them; what failed ones took comes on top."""
     stages = _stages(states)
     unfinished = sum(states.get(state, 0) for state in _PRODUCTION)
-    done = sum(stage.done for stage in stages) / len(stages)
-    if not done or not unfinished:
+    if not unfinished or not all(stage.done for stage in stages):
         return Expected(time=left)
-    whole = (stages[-1].done + unfinished) / done
-    cost = batch.cost_spent * Decimal(str(whole)) if batch.cost_spent else None
-    return Expected(calls=round(batch.calls_done * whole), cost=cost, time=left)
+    taken = _taken(dialogues)
+    whole = stages[-1].done + unfinished
+    calls, cost = Decimal(0), Decimal(0)
+    for number, (stage, (_state, kind)) in enumerate(zip(stages, _STAGES, strict=True)):
+        ahead = [state for state, _kind in _STAGES[: number + 1]]
+        for each in taken:
+            if each.kind == kind and each.state not in ahead:
+                times = Decimal(1) if each.state == _FAILED else Decimal(whole) / stage.done
+                calls, cost = calls + each.calls * times, cost + each.cost * times
+    spent = (sum(each.calls for each in taken), sum((each.cost for each in taken), Decimal(0)))
+    return Expected(calls=max(round(calls), spent[0]), cost=max(cost, spent[1]) or None, time=left)
+
+
+class _Taken(NamedTuple):
+    """What calls of a kind took of the dialogues that are now in a state."""
+
+    kind: str
+    state: str
+    calls: int
+    cost: Decimal
+
+
+def _taken(dialogues: QuerySet[Dialogue]) -> list[_Taken]:
+    rows = (
+        ProviderCall.objects.filter(dialogue__in=dialogues.order_by())
+        .order_by()
+        .values_list("kind", "dialogue__state")
+        .annotate(Count("pk"), Sum("cost"))
+    )
+    return [_Taken(kind, str(state), calls, cost or Decimal(0)) for kind, state, calls, cost in rows]
 
 
 @dataclass(frozen=True)
@@ -159,14 +193,12 @@ class Spent:
 
 
 def batches_spent(*, dialogues: QuerySet[Dialogue]) -> Spent:
-    """Where these dialogues are and what their batches took; three queries."""
+    """Where these dialogues are and what their batches took; three queries, and one of the ledger while some are unfinished."""
     states = _states(dialogues)
     batches = Batch.objects.filter(briefs__dialogues__in=dialogues.order_by()).distinct()
     rows = list(batches.values_list("calls_done", "cost_spent", "stopped_reason"))
     cost = sum((row[1] for row in rows), Decimal(0))
-    stages = _stages(states)
-    done, waiting = sum(stage.done for stage in stages) / len(stages), sum(states.get(s, 0) for s in _PRODUCTION)
-    expected = cost * Decimal(str((stages[-1].done + waiting) / done)) if done and waiting and cost else None
+    expected = _expected(dialogues, states, None).cost if cost else None
     return Spent(states, sum(row[0] for row in rows), cost or None, expected, tuple(row[2] for row in rows if row[2]))
 
 

@@ -17,11 +17,17 @@ from generation.models import Brief, Dialogue, ProviderCall
 from generation.providers import TextProvider, TextResult
 from generation.providers.text.chat import faults
 from generation.services.leases import LEASE, lease_extend, lease_lost, lease_renew
-from generation.services.ledger import UNUSABLE, Request, call_find, call_make, call_settle, call_spoil, content_hash
+from generation.services.ledger import (
+    ANSWERED_BADLY,
+    UNUSABLE,
+    Request,
+    call_find,
+    call_make,
+    call_settle,
+    call_spoil,
+    content_hash,
+)
 from generation.services.seeds import dialogue_seed
-
-ANSWERED_BADLY = frozenset({"truncated", "not JSON", "wrong schema", "empty", UNUSABLE})
-"""Causes of calls that were answered, only not with what was asked for: the same question may go better again."""
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,15 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Count, Q
+from django.db.models import Count, OuterRef, Q, Subquery
+from django.db.models.fields.json import KeyTextTransform
 from django.utils.translation import gettext as _
 
 from eqstudio.benchmarks import benchmark_get
 from eqstudio.benchmarks.stages import REGENERATIONS
 from eqstudio.errors import Conflict, InvalidInput
 from eqstudio.events import event_record
-from eqstudio.models import User
+from eqstudio.models import Event, User
 from generation.domain.lifecycle import IN_PRODUCTION, DialogueState
 from generation.domain.thresholds import Thresholds, thresholds_read
 from generation.models import Batch, Brief, Corpus, Dialogue
@@ -170,12 +171,16 @@ def dialogues_retry(*, batch: Batch, cause: str, actor: User | None = None) -> i
     """Put the failed dialogues of a batch with this cause back to where their work goes on; what was made is kept.
 
     One whose writing was refused to the end gets another take, with another draw. Returns how many were moved; writes an
-    Event for each.
+    Event for each. Conflict when the batch was called off; in one that is stopped they wait for a higher limit.
     """
+    if Batch.objects.filter(pk=batch.pk, cancelled_at__isnull=False).exists():
+        raise Conflict(_("This batch was called off. Ask for its dialogues again instead."))
     failed = (
         Dialogue.objects.filter(brief__batch=batch, state=DialogueState.FAILED.value, error_cause=cause)
         .annotate(
-            variants=Count("turns__variants"), silent=Count("turns__variants", filter=Q(turns__variants__clip=None))
+            variants=Count("turns__variants"),
+            silent=Count("turns__variants", filter=Q(turns__variants__clip=None)),
+            failed_in=_FAILED_IN,
         )
         .order_by("pk")
     )
@@ -184,13 +189,26 @@ def dialogues_retry(*, batch: Batch, cause: str, actor: User | None = None) -> i
         if stage_exhausted(dialogue=dialogue, last_attempt=REGENERATIONS):
             dialogue.takes += 1
             dialogue.save(update_fields=["takes", "updated"])
-        dialogue_move(dialogue=dialogue, to=_resume_at(dialogue.variants, dialogue.silent), actor=actor, reason="retry")
+        to = _resume_at(dialogue.failed_in, dialogue.variants, dialogue.silent)
+        dialogue_move(dialogue=dialogue, to=to, actor=actor, reason="retry")
         moved += 1
     return moved
 
 
-def _resume_at(variants: int, silent: int) -> DialogueState:
-    if not variants:
+_FAILED_IN = Subquery(
+    Event.objects.filter(
+        entity="dialogue", entity_uid=OuterRef("uid"), verb="moved", detail__after=DialogueState.FAILED.value
+    )
+    .order_by("-pk")
+    .annotate(was=KeyTextTransform("before", "detail"))
+    .values("was")[:1]
+)
+"""The state that a failed dialogue was in, as its last failure tells."""
+
+
+def _resume_at(failed_in: str | None, variants: int, silent: int) -> DialogueState:
+    """A script may be there that was sent back to be written again: then it is the writing that failed."""
+    if failed_in == DialogueState.BRIEFED or not variants:
         return DialogueState.BRIEFED
     return DialogueState.SCRIPTED if silent else DialogueState.VOICED
 

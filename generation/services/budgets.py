@@ -63,6 +63,13 @@ def call_reserve(*, dialogue: Dialogue | None) -> None:
     raise BudgetSpent(_batch_stop(batch.pk))
 
 
+def call_return(*, dialogue: Dialogue | None) -> None:
+    """Give back what ``call_reserve`` counted, for a call that could not be made."""
+    batch = _batch(dialogue)
+    if batch is not None and _is_limited(batch):
+        Batch.objects.filter(pk=batch.pk, calls_begun__gt=0).update(calls_begun=F("calls_begun") - 1)
+
+
 def call_count(*, dialogue: Dialogue | None, tokens: int, cost: Decimal | None) -> None:
     """Add a call that is in the ledger to what its batch has taken; part of the caller's transaction."""
     batch = _batch(dialogue)

@@ -105,10 +105,16 @@ def _findings(
     for position, first, second in _pairs(variants):
         where = {"line": str(position), "first": first.label, "second": second.label}
         pair = (measures[first.clip_id], measures[second.clip_id])
-        wanted_db = first.delivery.get("volume", 0.0) - second.delivery.get("volume", 0.0)
+        wanted_db = _volume_db(first) - _volume_db(second)
         for finding in pair_findings(first=pair[0], second=pair[1], wanted_db=wanted_db, thresholds=limits):
             found.append(_row(dialogue, finding, None, where=where, pair=[first.uid, second.uid]))
     return found + _matched(dialogue, variants, limits)
+
+
+def _volume_db(variant: Variant) -> float:
+    """How much louder than neutral it was asked for; some sets from elsewhere say that in words."""
+    told = variant.delivery.get("volume")
+    return told if isinstance(told, int | float) else 0.0
 
 
 def _voiced(variants: Iterable[Variant], measures: Mapping[int | None, Measures]) -> list[Voiced]:
@@ -116,7 +122,7 @@ def _voiced(variants: Iterable[Variant], measures: Mapping[int | None, Measures]
     return [
         Voiced(variant.pk, variant.turn.speaker, measures[variant.clip_id])
         for variant in variants
-        if variant.delivery.get("gender", "") in {"", variant.turn.gender}
+        if variant.delivery.get("gender", "") in ("", variant.turn.gender)
     ]
 
 

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from django.db import IntegrityError, transaction
+from django.db import DataError, IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from eqstudio.errors import InvalidInput, StudioError
@@ -125,20 +125,25 @@ def _take(corpus: Corpus, row: DialogueRow, transcriber: str, root: Path) -> Dia
     row = replace(row, external_id=_id(row.external_id))
     if Dialogue.objects.filter(corpus=corpus, external_id=row.external_id).exists():
         return None
-    spoilt = unstorable([asdict(replace(row, turns=())), [_words(turn) for turn in row.turns]])
-    if spoilt:
-        return Refusal(path=row.path, row=row.row, reason=spoilt)
     try:
+        spoilt = unstorable([asdict(replace(row, turns=())), [_words(turn) for turn in row.turns]])
+        if spoilt:
+            return Refusal(path=row.path, row=row.row, reason=spoilt)
         taken = {audio: _taken(audio, root) for audio in _shuffled(row)}
         for turn in row.turns:  # before the transaction, which would keep others waiting meanwhile
             copies_make(clips=[taken[variant.audio].clip for variant in turn.variants])
         return _write(corpus, row, taken, transcriber)
-    except IntegrityError:
-        if Dialogue.objects.filter(corpus=corpus, external_id=row.external_id).exists():
-            return None
-        raise
     except StudioError as error:
         return Refusal(path=row.path, row=row.row, reason=error.message)
+    except _UNKEPT as error:
+        if Dialogue.objects.filter(corpus=corpus, external_id=row.external_id).exists():
+            return None
+        why = f"{type(error).__name__}: {error}".splitlines()[0][:200]
+        return Refusal(path=row.path, row=row.row, reason=_("It cannot be kept: %(why)s.") % {"why": why})
+
+
+_UNKEPT = (IntegrityError, DataError, OverflowError, TypeError, ValueError, LookupError, AttributeError, RecursionError)
+"""What a row raises that no reader foresaw; the others go in."""
 
 
 def _shuffled(row: DialogueRow) -> list[Audio]:

@@ -12,12 +12,13 @@ from typing import Any, Protocol, TypeVar
 
 from django.db import IntegrityError, transaction
 
-from eqstudio.errors import ProviderError, Refused, Retry
+from eqstudio.errors import ProviderError, Refused, Retry, StudioError
 from eqstudio.net import redact
 from eqstudio.prepared import Prepared, row_insert
 from generation.models import Dialogue, ProviderCall
+from generation.providers.answers import UNREADABLE
 from generation.providers.base import DROPPED, RATE_LIMITED, UNREACHABLE, Usage
-from generation.services.budgets import call_count, call_reserve
+from generation.services.budgets import call_count, call_reserve, call_return
 from generation.services.gates import call_permit, gate_close, gate_pass
 from generation.services.leases import lease_renew
 
@@ -34,6 +35,8 @@ class Answer(Protocol):
 A = TypeVar("A", bound=Answer)
 UNUSABLE = "unusable"
 """The cause of a call whose answer came but was no good."""
+ANSWERED_BADLY = frozenset({"truncated", "not JSON", "wrong schema", "empty", UNREADABLE, UNUSABLE})
+"""Causes of calls that were answered, only not with what was asked for: another draw may go better."""
 RIDE_OUT_S = (0.2, 0.8)
 """After these pauses a call is made again that never reached the provider, or that the provider dropped."""
 SHORT_MS = 5000
@@ -107,7 +110,8 @@ def call_make(request: Request, call: Callable[[], A]) -> tuple[A, int]:
     Returns the answer and how many milliseconds it took. Side effects: a slot of the provider while the call lasts, a
     renewed lease, the count of the batch, and, when the provider asks for fewer calls, a closed gate for all workers. Busy,
     BudgetSpent or Conflict (the lease was lost) come before the call is made; short failures of the provider's are ridden
-    out, each with a row of its own.
+    out, each with a row of its own. An answer that a provider's code trips over is a ProviderError as well; whatever else
+    goes wrong in a call is written down and raised as it is. A call that could not be begun (InvalidInput) costs nothing.
     """
     for pause_s in RIDE_OUT_S:
         try:
@@ -130,7 +134,12 @@ def _ask(request: Request, call: Callable[[], A]) -> tuple[A, int]:
                 return call(), _since(started)
             except ProviderError as error:
                 failure = error
-                failure.usage = replace(error.usage or Usage(), latency_ms=_since(started))
+            except StudioError:
+                call_return(dialogue=request.dialogue)
+                raise
+            except Exception as error:  # noqa: BLE001 -- it may have been paid for, so it is written down first
+                failure = _tripped(request, error)
+            failure.usage = replace(failure.usage or Usage(), latency_ms=_since(started))
             if failure.cause == RATE_LIMITED and isinstance(failure.decision, Retry):
                 gate_close(kind=request.kind, alias=request.provider, after_s=failure.decision.after_s)
     _write(
@@ -140,7 +149,24 @@ def _ask(request: Request, call: Callable[[], A]) -> tuple[A, int]:
         error=redact(failure.message),
         result={"cause": failure.cause},
     )
+    if failure.cause == _BROKEN and failure.__cause__ is not None:
+        raise failure.__cause__
     raise failure
+
+
+_ANSWER_SHAPED = (ValueError, TypeError, AttributeError, LookupError, RecursionError)
+_BROKEN = "broken"
+
+
+def _tripped(request: Request, error: Exception) -> ProviderError:
+    """What an error that no provider foresaw makes of a call: most such answers have another form than was agreed."""
+    failure = ProviderError(
+        f"The answer of {request.provider} cannot be read ({type(error).__name__}: {error}).",
+        cause=UNREADABLE if isinstance(error, _ANSWER_SHAPED) else _BROKEN,
+        decision=Retry(0),
+    )
+    failure.__cause__ = error
+    return failure
 
 
 def _short(error: ProviderError) -> bool:

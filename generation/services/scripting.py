@@ -16,7 +16,15 @@ from generation.domain.lifecycle import DialogueState
 from generation.models import Brief, Dialogue, ProviderCall, Turn, Variant
 from generation.providers import TextProvider, VoiceProvider, text_providers, voice_providers
 from generation.services.leases import lease_renew
-from generation.services.ledger import UNUSABLE, Request, call_find, call_make, call_settle, call_spoil, content_hash
+from generation.services.ledger import (
+    ANSWERED_BADLY,
+    Request,
+    call_find,
+    call_make,
+    call_settle,
+    call_spoil,
+    content_hash,
+)
 from generation.services.lifecycle import dialogue_move
 from generation.services.seeds import dialogue_seed
 from generation.services.writing import script_in_stages
@@ -98,7 +106,7 @@ def _script(dialogue: Dialogue, brief: Brief, benchmark: Benchmark, spec: BriefS
 
 
 def _take(dialogue: Dialogue) -> str:
-    """Scripts that did not fit were paid for and thrown away; each of them calls for another seed."""
+    """Answers that were no script were paid for and thrown away; each of them calls for another seed."""
     spoilt = len(_SPOILT.rows(dialogue=dialogue.pk))
     return f"take {spoilt}" if spoilt else ""
 
@@ -143,7 +151,7 @@ _BY_SEED = Prepared[ProviderCall](
 )
 _SPOILT = Prepared[int](
     lambda dialogue: ProviderCall.objects.filter(
-        dialogue=dialogue, kind="text", outcome="error", result__cause=UNUSABLE
+        dialogue=dialogue, kind="text", outcome="error", result__cause__in=ANSWERED_BADLY
     ).values_list("pk", flat=True)
 )
 

@@ -23,7 +23,8 @@ from generation.domain.quality import Finding
 from generation.models import Brief, Dialogue, Variant
 from generation.providers import text_providers
 from generation.selectors.writing import TEXT_LEAK
-from generation.services.asking import ANSWERED_BADLY, Desk, asked_again
+from generation.services.asking import Desk, asked_again
+from generation.services.ledger import ANSWERED_BADLY
 from generation.services.seeds import dialogue_seed
 
 _NO_VERDICT = ANSWERED_BADLY | {"refused"}

@@ -97,6 +97,10 @@ def _size_checked(files: Sequence[File[bytes]]) -> int:
     return total
 
 
+ODD = (TypeError, ValueError, LookupError, AttributeError, OverflowError, RecursionError)
+"""What a file raises that its reader trips over."""
+
+
 def upload_run(*, upload_id: int, now: datetime) -> Step:
     """Read an upload on, for a few minutes; a row at a time, each with its count. Safe when two try: one holds the lease.
 
@@ -137,7 +141,11 @@ def _walk(upload: Upload, folder: Path, now: datetime) -> Step:
         error = reason.message.replace(str(folder), _("What was sent"))
         for refusal in refusals[upload.position :]:
             _count(upload, refusal)
-    _finish(upload, now=now, error=error)
+    except ODD as reason:  # what no reader foresaw: told, instead of tried for ever
+        error = _("The files cannot be read any further: %(why)s.") % {
+            "why": f"{type(reason).__name__}: {reason}"[:200]
+        }
+    _finish(upload, now=now, error=readable(error))
     return Step(more=False)
 
 

@@ -34,8 +34,9 @@ from eqstudio.errors import GiveUp, ProviderError
 from generation.models import Brief, Candidate, Corpus, Dialogue, ProviderCall
 from generation.providers import TextProvider
 from generation.selectors.writing import scenes_earlier
-from generation.services.asking import ANSWERED_BADLY, Desk, asked, asked_again
+from generation.services.asking import Desk, asked, asked_again
 from generation.services.casting import dialogue_cast
+from generation.services.ledger import ANSWERED_BADLY
 from generation.services.seeds import dialogue_seed
 
 STAGE_REFUSED = "refused by the checks of writing"

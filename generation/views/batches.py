@@ -113,7 +113,9 @@ def batch_retry(request: HttpRequest, uid: str) -> HttpResponse:
     """Try the failures of one cause again."""
     found = batch_for(person(request), uid)
     moved = dialogues_retry(batch=found, cause=request.POST.get("cause", ""), actor=person(request))
-    if moved:
+    if moved and found.stopped_at:
+        messages.warning(request, _("The batch is stopped: what is to be tried again waits for a higher limit."))
+    elif moved:
         production_sweep_now()
         said = ngettext("%(n)d dialogue is tried again.", "%(n)d dialogues are tried again.", moved) % {"n": moved}
         messages.success(request, said)

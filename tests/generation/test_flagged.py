@@ -6,10 +6,11 @@ from eqstudio.models import Event
 from generation.domain.lifecycle import DialogueState
 from generation.models import Dialogue, ProviderCall, QcReport, Take, Variant
 from generation.providers.scripted import Behaviour
+from generation.providers.text.fake import FakeText
 from generation.providers.transcriber.fake import FakeTranscriber
 from generation.providers.voice.fake import FakeVoice
 from generation.selectors import dialogue_detail
-from generation.services import dialogue_move, dialogue_settle
+from generation.services import dialogue_move, dialogue_settle, dialogues_retry
 from tests.generation.factories import CorpusFactory, speecheq_dialogue
 from tests.generation.pipeline import advance, one_briefed
 
@@ -233,3 +234,36 @@ def test_several_flagged_dialogues_are_decided_at_once_with_one_reason(client, r
     moved = Event.objects.filter(verb="moved").order_by("pk")[before:]
     assert {(event.actor, event.detail["reason"]) for event in moved} == {(rita, "I listened.")}
     assert len(moved) == 2
+
+
+def test_a_writing_that_fails_after_a_script_was_sent_back_is_what_is_tried_again():
+    dialogue = flagged()
+    before = list(Variant.objects.filter(turn__dialogue=dialogue).values_list("pk", flat=True))
+    dialogue_settle(dialogue=dialogue, to=DialogueState.BRIEFED, reason="write it again")
+    FakeText.script.append(Behaviour.REFUSE)
+    assert advance(dialogue).state == "failed"
+
+    dialogues_retry(batch=dialogue.brief.batch, cause="refused")
+    dialogue.refresh_from_db()
+    resumed = dialogue.state
+    advance(dialogue, times=3)
+
+    assert (resumed, dialogue.state) == ("briefed", "ready")
+    assert not Variant.objects.filter(pk__in=before).exists()
+    assert Take.objects.filter(dialogue=dialogue).exists()
+
+
+def test_a_voice_that_fails_after_a_rewrite_keeps_the_new_script():
+    dialogue = flagged()
+    dialogue_settle(dialogue=dialogue, to=DialogueState.BRIEFED, reason="write it again")
+    FakeText.script.append(Behaviour.REFUSE)
+    advance(dialogue)
+    dialogues_retry(batch=dialogue.brief.batch, cause="refused")
+    advance(dialogue)
+    FakeVoice.script.append(Behaviour.REFUSE)
+    assert advance(dialogue).state == "failed"
+
+    dialogues_retry(batch=dialogue.brief.batch, cause="refused")
+    dialogue.refresh_from_db()
+
+    assert dialogue.state == "scripted"

@@ -1,11 +1,13 @@
 import heapq
 from datetime import timedelta
+from decimal import Decimal
 from functools import partial
 from threading import Barrier, Thread
 
 import pytest
 import time_machine
 from django.db import connections
+from django.urls import reverse
 from django.utils import timezone
 
 from eqstudio.errors import Conflict
@@ -15,7 +17,7 @@ from generation.providers.scripted import Behaviour
 from generation.providers.text.fake import FakeText
 from generation.providers.transcriber.fake import FakeTranscriber
 from generation.providers.voice.fake import FakeVoice
-from generation.selectors import batch_progress, dialogues_due, production_now
+from generation.selectors import batch_progress, batches_spent, dialogues_due, production_now
 from generation.services import (
     batch_cancel,
     dialogue_advance,
@@ -110,18 +112,65 @@ def test_progress_counts_states_failures_cost_and_time_left(django_assert_num_qu
     advance(ready, times=3)
     Dialogue.objects.filter(pk=failed.pk).update(state="failed", error_cause="timeout", error="No answer.")
     Batch.objects.filter(pk=batch.pk).update(calls_done=34, cost_spent="0.25")
+    took = ProviderCall.objects.filter(dialogue=ready).count()
 
-    with django_assert_num_queries(5):
+    with django_assert_num_queries(6):
         progress = batch_progress(batch=batch, now=timezone.now() + timedelta(minutes=1))
 
     assert (progress.total, progress.done, progress.failed, progress.waiting) == (4, 1, 1, 2)
     assert [(f.cause, f.count, f.example) for f in progress.failures] == [("timeout", 1, "No answer.")]
     assert [(stage.state, stage.done) for stage in progress.stages] == [("briefed", 1), ("scripted", 1), ("voiced", 1)]
     assert float(progress.cost) == 0.25
-    assert (progress.expected.calls, float(progress.expected.cost)) == (102, 0.75)
+    assert (progress.expected.calls, progress.expected.cost) == (3 * took, None)
     assert timedelta(minutes=1.9) < progress.eta < timedelta(minutes=2.2)
     assert progress.running
     assert production_now(now=timezone.now())["waiting"] == 2
+
+
+def test_what_a_batch_will_take_is_told_stage_by_stage():
+    batch = batch_of(count=10)
+    rows = list(Dialogue.objects.filter(brief__batch=batch).order_by("pk"))
+    price = {"text": Decimal("0.09"), "voice": Decimal("0.009"), "transcriber": Decimal("0.001")}
+    states = [("ready", "text voice transcriber"), ("scripted", "text"), ("failed", "text")]
+
+    def progress():
+        return batch_progress(batch=batch, now=timezone.now()).expected
+
+    for number, dialogue in enumerate(rows):
+        state, kinds = states[0 if number == 9 else 2 if number == 8 else 1]
+        Dialogue.objects.filter(pk=dialogue.pk).update(state=state)
+        for kind in kinds.split():
+            ProviderCall.objects.create(
+                kind=kind, request_hash=f"{kind}{number}", cost=price[kind], outcome="ok", dialogue=dialogue
+            )
+        if number == 8:
+            assert (progress().calls, progress().cost) == (None, None)  # nobody spoke yet
+
+    assert (progress().calls, progress().cost) == (9 * 3 + 1, 9 * Decimal("0.1") + Decimal("0.09"))
+    spent = batches_spent(dialogues=Dialogue.objects.filter(brief__batch=batch))
+    assert spent.cost_expected == progress().cost
+
+
+def test_a_batch_that_was_called_off_is_not_tried_again():
+    batch = batch_of(count=1)
+    Dialogue.objects.filter(brief__batch=batch).update(state="failed", error_cause="timeout")
+    batch_cancel(batch=batch, now=timezone.now())
+
+    with pytest.raises(Conflict, match="was called off"):
+        dialogues_retry(batch=batch, cause="timeout")
+    assert Dialogue.objects.get(brief__batch=batch).state == "failed"
+
+
+def test_what_is_tried_again_in_a_stopped_batch_is_said_to_wait(client, rita):
+    batch = batch_of(count=1)
+    Dialogue.objects.filter(brief__batch=batch).update(state="failed", error_cause="timeout")
+    Batch.objects.filter(pk=batch.pk).update(stopped_at=timezone.now(), stopped_reason="5 of 5 calls are made.")
+    client.force_login(rita)
+
+    page = client.post(reverse("batch_retry", args=[batch.uid]), {"cause": "timeout"}, follow=True)
+
+    assert "waits for a higher limit" in page.content.decode()
+    assert Dialogue.objects.get(brief__batch=batch).state == "briefed"
 
 
 def test_time_left_is_unknown_until_something_is_finished():

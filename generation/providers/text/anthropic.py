@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -11,8 +10,9 @@ import httpx
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from eqstudio.errors import GiveUp, ProviderError, Refused, StudioError
+from eqstudio.errors import ProviderError, Refused, StudioError
 from eqstudio.net import CONNECT_TIMEOUT_S, READ_TIMEOUT_S, http_failure, http_once, not_an_api, secret
+from generation.providers.answers import count_told, name_told, unreadable
 from generation.providers.base import CheckResult, TextProvider, TextResult, Usage
 from generation.providers.calls import CHECK_TIMEOUT_S, NO_SUCH_MODEL, cost, in_words, stopwatch
 from generation.providers.text.chat import CHECK_TOKENS, fitted, strict_schema, unusable
@@ -70,14 +70,15 @@ class AnthropicText(TextProvider):
         except ProviderError as error:
             error.usage = usage
             raise
-        return TextResult(script=script, model=str(answer.get("model") or self.model), usage=usage)
+        return TextResult(script=script, model=name_told(answer.get("model"), self.model), usage=usage)
 
     def check(self) -> CheckResult:
         """Have one word written."""
         asked = {"model": self.model, "max_tokens": CHECK_TOKENS, "messages": [{"role": "user", "content": "Say yes."}]}
         told = {"url": self.base_url, "model": self.model}
         try:
-            self._ask(asked, what="Checking anthropic", timeout_s=CHECK_TIMEOUT_S)
+            what = "Checking anthropic"
+            _content(self._ask(asked, what=what, timeout_s=CHECK_TIMEOUT_S), what)
         except StudioError as error:
             if isinstance(error, ProviderError) and error.cause in NO_SUCH_MODEL:
                 return CheckResult(ok=False, message=_("%(url)s answers, but it has no model %(model)r.") % told)
@@ -99,15 +100,18 @@ class AnthropicText(TextProvider):
             raise http_failure(error, what=what) from error
         try:
             told = answer.json()
-        except json.JSONDecodeError as error:
-            raise not_an_api(what) from error
+        except (ValueError, RecursionError) as error:
+            if answer.content[:512].lstrip().startswith(b"<"):
+                raise not_an_api(what) from error
+            raise unreadable(what, "the answer is not JSON") from error
         if not isinstance(told, dict):
-            raise ProviderError(f"{what}: the answer is no object.", cause="not JSON", decision=GiveUp())
+            raise unreadable(what, "the answer is no object")
         return told
 
     def _usage(self, answer: dict[str, Any], latency_ms: int) -> Usage:
-        told = answer.get("usage") or {}
-        tokens_in, tokens_out = told.get("input_tokens"), told.get("output_tokens")
+        told = answer.get("usage")
+        used = told if isinstance(told, dict) else {}
+        tokens_in, tokens_out = count_told(used.get("input_tokens")), count_told(used.get("output_tokens"))
         return Usage(tokens_in, tokens_out, latency_ms, cost(self.model, tokens_in=tokens_in, tokens_out=tokens_out))
 
 
@@ -117,10 +121,17 @@ def _tool_input(answer: dict[str, Any], what: str) -> Any:
         raise Refused(f"{what}: the model declined.")
     if stopped == "max_tokens":
         raise unusable(what, f"the answer was cut off after {MAX_TOKENS} tokens", "truncated")
-    for block in answer.get("content") or []:
+    for block in _content(answer, what):
         if isinstance(block, dict) and block.get("type") == "tool_use":
             return block.get("input")
     raise unusable(what, "the answer holds no script", "empty")
+
+
+def _content(answer: dict[str, Any], what: str) -> list[Any]:
+    found = answer.get("content")
+    if not isinstance(found, list):
+        raise unreadable(what, "the answer has no list of contents")
+    return found
 
 
 @lru_cache(maxsize=2)

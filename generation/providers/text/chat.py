@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ValidationError
 
 from eqstudio.errors import ProviderError, Refused, Retry
+from generation.providers.answers import count_told, keepable, name_told, unreadable
 from generation.providers.base import CheckResult, TextResult, Usage
 from generation.providers.calls import call_check, cost, sdk_call, stopwatch
 
@@ -62,8 +63,8 @@ def chat_write(
     """Ask for one JSON object that fits ``schema``.
 
     Raises Refused when the model declines and a ProviderError with the cause ``truncated``, ``not JSON``, ``wrong schema``
-    or ``empty`` when what came is not a script; these may be tried again, since a model rarely errs twice alike. The
-    error carries what the answer cost.
+    or ``empty`` when what came is not a script, ``unreadable`` when it is not even an answer; these may be tried again,
+    since a model rarely errs twice alike. The error carries what the answer cost.
     """
     what = f"Writing with {model}"
     with stopwatch() as watch:
@@ -77,8 +78,9 @@ def chat_write(
             ),
             what=what,
         )
-    told = completion.usage
-    tokens_in, tokens_out = (told.prompt_tokens, told.completion_tokens) if told else (None, None)
+    told = getattr(completion, "usage", None)
+    tokens_in = count_told(getattr(told, "prompt_tokens", None))
+    tokens_out = count_told(getattr(told, "completion_tokens", None))
     usage = Usage(
         tokens_in=tokens_in,
         tokens_out=tokens_out,
@@ -90,7 +92,7 @@ def chat_write(
     except ProviderError as error:
         error.usage = usage
         raise
-    return TextResult(script=script, model=completion.model or model, usage=usage)
+    return TextResult(script=script, model=name_told(getattr(completion, "model", None), model), usage=usage)
 
 
 def chat_check(endpoint: Endpoint, model: str, *, what: str, dialect: Dialect = Dialect()) -> CheckResult:
@@ -98,43 +100,63 @@ def chat_check(endpoint: Endpoint, model: str, *, what: str, dialect: Dialect = 
     return call_check(
         endpoint,
         model,
-        lambda small: sdk_call(
-            small,
-            lambda client: client.chat.completions.create(
-                model=model,
-                messages=[{"role": "user", "content": "Say yes."}],
-                **{dialect.tokens_option: CHECK_TOKENS},
+        lambda small: _message(
+            sdk_call(
+                small,
+                lambda client: client.chat.completions.create(
+                    model=model,
+                    messages=[{"role": "user", "content": "Say yes."}],
+                    **{dialect.tokens_option: CHECK_TOKENS},
+                ),
+                what=what,
             ),
-            what=what,
+            what,
         ),
         what=what,
     )
 
 
 def _script(completion: Any, schema: type[BaseModel], what: str) -> dict[str, Any]:
-    if not completion.choices:
-        raise unusable(what, "the answer holds no choice", "empty")
-    choice = completion.choices[0]
-    if choice.finish_reason == "content_filter" or getattr(choice.message, "refusal", None):
-        raise Refused(f"{what}: the model declined: {choice.message.refusal or 'stopped by its content filter'}"[:400])
-    text = (choice.message.content or "").strip()
-    if choice.finish_reason == "length":
+    finish, content, refusal = _message(completion, what)
+    if finish == "content_filter" or refusal:
+        raise Refused(f"{what}: the model declined: {refusal or 'stopped by its content filter'}"[:400])
+    text = content.strip()
+    if finish == "length":
         raise unusable(what, f"the answer was cut off after {len(text)} characters", "truncated")
     if not text:
         raise unusable(what, "the answer is empty", "empty")
     try:
         return fitted(json.loads(text), schema, what)
+    except RecursionError as error:
+        raise unusable(what, "the answer is nested too deeply to be a script", "not JSON") from error
     except json.JSONDecodeError as error:
         cause = "truncated" if text.startswith("{") and error.pos >= len(text.rstrip()) - 1 else "not JSON"
         raise unusable(what, f"the answer is not JSON ({error.msg} at character {error.pos})", cause) from error
 
 
+def _message(completion: Any, what: str) -> tuple[str, str, str]:
+    """Why the first choice of an answer ended, its words and its refusal, each empty where there is none."""
+    choices = getattr(completion, "choices", None)
+    if not isinstance(choices, list):
+        raise unreadable(what, "the answer has no list of choices")
+    if not choices:
+        raise unusable(what, "the answer holds no choice", "empty")
+    message = getattr(choices[0], "message", None)
+    content, refusal = getattr(message, "content", None), getattr(message, "refusal", None)
+    if message is None or not isinstance(content, str | None) or not isinstance(refusal, str | None):
+        raise unreadable(what, "the answer holds no message in words")
+    return str(getattr(choices[0], "finish_reason", "") or ""), content or "", refusal or ""
+
+
 def fitted(answer: Any, schema: type[BaseModel], what: str) -> dict[str, Any]:
-    """The answer as plain data that fits the schema."""
+    """The answer as plain data that fits the schema and can be kept."""
     try:
-        return schema.model_validate(answer).model_dump(mode="json")
+        found = schema.model_validate(answer).model_dump(mode="json")
     except ValidationError as error:
         raise unusable(what, f"the script does not fit: {faults(error)}", "wrong schema") from error
+    if not keepable(found):
+        raise unreadable(what, "the script holds a NUL or half of a character")
+    return found
 
 
 def unusable(what: str, why: str, cause: str) -> ProviderError:
