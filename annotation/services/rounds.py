@@ -28,6 +28,7 @@ from annotation.services.chores import (
     opening,
 )
 from annotation.services.item_sets import items_set_aside, items_take_back
+from annotation.services.items import ROUND_CLOSED
 from eqstudio.benchmarks import benchmark_get
 from eqstudio.errors import Conflict, InvalidInput, UnknownAlias
 from eqstudio.events import event_record
@@ -38,7 +39,7 @@ from generation.models import Corpus, Dialogue
 from generation.services import dialogues_move
 
 CHUNK = 200
-ROUND_CLOSED, OPENED_AGAIN = "the round was closed", "round opened again"
+OPENED_AGAIN = "round opened again"
 
 
 class RoundRules(TypedDict, total=False):
