@@ -6,7 +6,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from annotation.models import Assignment, Round
-from annotation.services import assignment_release, assignments_expire, judgement_retract, round_set_state
+from annotation.services import assignment_release, assignments_expire, judgement_retract, round_set_state, round_update
 from annotation.services.flags import standing_set
 from eqstudio.errors import Conflict
 from eqstudio.models import Event
@@ -108,3 +108,17 @@ def test_a_judgement_is_not_taken_back_in_a_round_that_is_not_open(rita, state):
 
     assert made.items.get().outcome == "kept"
     assert not Assignment.objects.filter(state="active").exists()
+
+
+@pytest.mark.parametrize(("people", "stands"), [(4, ("", 4)), (2, ("kept", 2))])
+def test_what_comes_back_to_the_queue_asks_for_as_many_people_as_the_round_does_now(rita, people, stands):
+    made = round_with(items=1, people_per_item=3, agree_needed=2)
+    for _person in range(2):
+        submit(lease(made))
+    round_set_state(round=made, state=Round.State.CLOSED, actor=rita)
+    round_update(round=made, actor=rita, people_per_item=people)
+
+    round_set_state(round=made, state=Round.State.OPEN, actor=rita)
+
+    item = made.items.get()
+    assert (item.outcome, item.wanted) == stands
