@@ -17,7 +17,15 @@ from typing import Any
 from eqstudio.errors import UnknownAlias
 
 CIRCLE = 2**31
+TWIN_KEY_LENGTH = 120
 SHUFFLE, PLACE = "shuffle", "pk"
+
+
+def twin_key(*, benchmark: str, topic_key: str) -> str:
+    """What the items of twins share, in whatever kind and round: dialogues of one story, for who has heard one knows what
+    happens in the other. Empty for a dialogue whose story has no name; at most 120 characters.
+    """
+    return f"{benchmark}:{topic_key}"[:TWIN_KEY_LENGTH] if topic_key else ""
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,10 @@ DOUBTS_AT_MOST = 24
 _JUDGED = [State.ACTIVE.value, State.SUBMITTED.value, State.LATE.value]
 
 
+HEARD = Q(state__in=[State.RELEASED.value, State.EXPIRED.value], draft__heard__icontains="[[")
+"""Leases that ended without an answer, but whose draft has an interval in which something was heard."""
+
+
 class Candidate(NamedTuple):
     """An open item with room, as read: somebody else may be first. ``barred`` where the person may not have it."""
 
@@ -135,7 +139,7 @@ class _Shape(NamedTuple):
 
 @lru_cache(maxsize=256)
 def _range(shape: _Shape) -> Prepared[tuple[int, int, int | None, int | None]]:
-    """Id, place in the circle, and whether the person has had the item itself or a twin of it, in any round."""
+    """Id, place in the circle, and whether the person has had the item itself or has heard a twin of it, in any round."""
 
     def build(**given: Any) -> QuerySet[Any]:
         speaks = None if shape.speaks is None else [given[f"speaks_{number}"] for number in range(shape.speaks)]
@@ -147,9 +151,8 @@ def _range(shape: _Shape) -> Prepared[tuple[int, int, int | None, int | None]]:
         # that the person has ever had.
         few = items.order_by(shape.along).values("pk")[: shape.size]
         had = _had(given["person"], given["cool_down"]).filter(item_id=OuterRef("pk"))
-        twin = Assignment.objects.filter(
-            annotator_id=given["person"], state__in=_JUDGED, item__twin_key=OuterRef("twin_key")
-        ).exclude(item__twin_key="")
+        met = Assignment.objects.filter(HEARD | Q(state__in=_JUDGED), annotator_id=given["person"])
+        twin = met.filter(item__twin_key=OuterRef("twin_key")).exclude(item__twin_key="").exclude(item=OuterRef("pk"))
         known = _any(twin) if shape.twins else Value(value=False)
         found = RoundItem.objects.filter(pk__in=few).annotate(had=_any(had), known=known)
         return found.order_by(shape.along).values_list("pk", "shuffle", "had", "known")

@@ -33,14 +33,15 @@ def live_judgements(*, round: Round | None = None, item: RoundItem | None = None
 
 
 class Tally(NamedTuple):
-    """The verdicts of one item that count, oldest first, its leases of kind work (submitted, and held altogether), and
-    whether an expert has ever had a say in it.
+    """The verdicts of one item that count, oldest first, its leases of kind work (submitted, and held altogether), whether
+    an expert has ever had a say in it, and whether its round is closed.
     """
 
     votes: list[str]
     submitted: int
     held: int
     adjudicated: bool = False
+    closed_round: bool = False
 
 
 def item_tally(*, item: RoundItem) -> Tally:
@@ -48,7 +49,7 @@ def item_tally(*, item: RoundItem) -> Tally:
     states: dict[int, str] = {}
     words: dict[int, tuple[int, int, str]] = {}
     rows = _TALLY.rows(item=item.pk)
-    for lease, state, judgement, revision, retracted, verdict, usable, _adjudicated in rows:
+    for lease, state, judgement, revision, retracted, verdict, usable, _adjudicated, _round_state in rows:
         states[lease] = state
         if state == Assignment.State.SUBMITTED and judgement is not None:
             latest = words.get(lease)
@@ -56,7 +57,8 @@ def item_tally(*, item: RoundItem) -> Tally:
                 words[lease] = (revision, judgement, "" if retracted or usable is False else verdict)
     votes = [verdict for _revision, _pk, verdict in sorted(words.values(), key=itemgetter(1)) if verdict]
     submitted = sum(state == Assignment.State.SUBMITTED for state in states.values())
-    return Tally(votes, submitted, len(states), any(row[-1] for row in rows))
+    adjudicated, closed = any(row[-2] for row in rows), any(row[-1] == Round.State.CLOSED for row in rows)
+    return Tally(votes, submitted, len(states), adjudicated, closed)
 
 
 _TALLY = Prepared[tuple[Any, ...]](
@@ -73,6 +75,7 @@ _TALLY = Prepared[tuple[Any, ...]](
             "judgements__verdict",
             "judgements__standings__usable",
             "adjudicated",
+            "item__round__state",
         )
     )
 )

@@ -19,7 +19,7 @@ from annotation.selectors.lines import spoken_turns
 from annotation.selectors.quality import rules_of
 from annotation.selectors.queue import obstacle_of, place_in, places_of
 from annotation.services.claims import item_claim, place_give, place_take, slot_free, slot_lowest
-from annotation.services.items import item_set_aside
+from annotation.services.items import item_left, item_set_aside
 from annotation.services.participations import participation_get, special_next
 from eqstudio.errors import Conflict, InvalidInput
 from eqstudio.events import event_record
@@ -95,6 +95,7 @@ def _end(pk: int, item_id: int, kind: str, *, due: Any, **values: Any) -> bool:
     changed = due.filter(pk=pk).update(**values)
     if changed and kind == Kind.WORK:
         place_give(item_id=item_id)
+        item_left(item_id=item_id, now=values["ended_at"])
     return bool(changed)
 
 

@@ -111,13 +111,18 @@ def closing(chore: Chore, reason: str) -> Iterator[int]:
 
 
 def opening(chore: Chore, items: QuerySet[RoundItem], reason: str) -> Iterator[int]:
-    """Take back what went to an expert because the round closed, as long as the round is not closed again."""
-    return _while_the_round_is(
+    """Take back what went to an expert because the round closed, as long as the round is not closed again; then close
+    what is complete, since fewer people may be asked by now.
+    """
+    done = 0
+    for done in _while_the_round_is(
         chore,
         items,
         lambda some: items_take_back(items=some, actor=chore.created_by, reason=reason),
         closed=False,
-    )
+    ):
+        yield done
+    yield from (done + settled for settled in items_close_full(round=chore.round))
 
 
 def _while_the_round_is(

@@ -9,8 +9,8 @@ from typing import Any
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from annotation.models import Adjudication, Flag, Judgement, Kind, Round, RoundItem, Standing
-from annotation.services.items import item_close, item_reopen
+from annotation.models import Flag, Judgement, Kind, Round, RoundItem, Standing
+from annotation.services.items import is_decided, item_close, item_reopen
 from eqstudio.errors import Conflict, InvalidInput
 from eqstudio.events import event_record
 from eqstudio.models import User
@@ -99,23 +99,20 @@ def standing_set(
     was_accepted, was_usable = (latest.accepted, latest.usable) if latest else (True, True)
     if latest is not None and (was_accepted, was_usable) == (accepted, usable):
         return latest
+    follows = was_usable != usable and judgement.assignment.kind == Kind.WORK and _may_follow(item)
+    if follows:
+        item_reopen(item=item, actor=actor, reason="standing")
     made = Standing.objects.create(
         judgement=judgement, accepted=accepted, usable=usable, reason=reason, decided_by=actor
     )
     event_record(
         actor=actor, verb="set the standing", entity=judgement, accepted=accepted, usable=usable, reason=reason
     )
-    if was_usable != usable and judgement.assignment.kind == Kind.WORK:
-        _outcome_follow(item, actor, now)
+    if follows:
+        item_close(item=item, now=now)
     return made
 
 
-def _outcome_follow(item: RoundItem, actor: User, now: datetime) -> None:
-    """The outcome follows from the judgements that count now; an expert's decision and a frozen split stand."""
-    last = item.adjudications.order_by("-pk").first()
-    decided = last is not None and last.action == Adjudication.Action.DECIDED
-    if decided or item.dialogue.state == DialogueState.FROZEN.value:
-        return
-    if item.closed_at is not None:
-        item_reopen(item=item, actor=actor, reason="standing")
-    item_close(item=item, now=now)
+def _may_follow(item: RoundItem) -> bool:
+    """Whether the outcome follows from the judgements that count; an expert's decision and a frozen split stand."""
+    return item.dialogue.state != DialogueState.FROZEN.value and not is_decided(item=item)

@@ -12,7 +12,7 @@ from django.db.models import F
 from django.db.models.functions import Greatest
 from django.utils.translation import gettext as _
 
-from annotation.domain.assignment import shuffle_place
+from annotation.domain.assignment import shuffle_place, twin_key
 from annotation.models import Adjudication, Assignment, GoldAnswer, Grade, Judgement, Kind, Round, RoundItem
 from annotation.selectors.judgements import live_judgements
 from annotation.selectors.quality import KNOWN_KINDS, graded_uids
@@ -129,7 +129,7 @@ def _item_make(round_: Round, dialogue: Dialogue, kind: str) -> RoundItem:
                 category=dialogue.category,
                 language=dialogue.language,
                 author_id=batch.created_by_id if batch else None,
-                twin_key=dialogue.template_key,
+                twin_key=twin_key(benchmark=dialogue.benchmark, topic_key=dialogue.topic_key),
                 shuffle=shuffle_place(seed=str(round_.seed), key=public_id),
                 wanted=round_.people_per_item,
             )

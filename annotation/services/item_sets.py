@@ -6,15 +6,27 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Count, F, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce, Greatest
 
-from annotation.models import RoundItem
+from annotation.models import Assignment, Kind, Round, RoundItem
 from eqstudio.events import events_record
 from eqstudio.models import User
 from generation.domain.lifecycle import DialogueState
 from generation.services import dialogues_move
 
 CHUNK = 500
+_PEOPLE = Subquery(Round.objects.filter(pk=OuterRef("round")).values("people_per_item"))
+_SUBMITTED = Coalesce(
+    Subquery(
+        Assignment.objects.filter(item=OuterRef("pk"), kind=Kind.WORK, state=Assignment.State.SUBMITTED)
+        .order_by()
+        .values("item")
+        .annotate(n=Count("pk"))
+        .values("n")
+    ),
+    0,
+)
 
 
 @transaction.atomic
@@ -50,7 +62,8 @@ def items_set_aside(*, items: QuerySet[RoundItem], reason: str, now: datetime) -
 def items_take_back(*, items: QuerySet[RoundItem], actor: User | None, reason: str) -> int:
     """Open closed items that no expert has decided again, as ``item_reopen`` does one; how many they were.
 
-    Moves those of their dialogues that are disputed back into review, and writes one Event for each item.
+    They ask for as many people as the round does now, and one more for each judgement that is not usable. Moves those of
+    their dialogues that are disputed back into review, and writes one Event for each item.
     """
     done = 0
     for pks in pages_of(items):
@@ -59,7 +72,8 @@ def items_take_back(*, items: QuerySet[RoundItem], actor: User | None, reason: s
             .select_for_update(of=("self",))
             .values_list("pk", "uid", "dialogue_id")
         )
-        RoundItem.objects.filter(pk__in=[pk for pk, *_rest in rows]).update(closed_at=None, outcome="")
+        opened = RoundItem.objects.filter(pk__in=[pk for pk, *_rest in rows])
+        opened.update(closed_at=None, outcome="", wanted=Greatest(_PEOPLE + _SUBMITTED - F("given"), F("held")))
         dialogues_move(
             keys=[dialogue for *_rest, dialogue in rows],
             before=DialogueState.DISPUTED,

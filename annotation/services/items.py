@@ -9,9 +9,9 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotation.domain.consensus import disagreement
-from annotation.models import Adjudication, Judgement, Kind, RoundItem
+from annotation.models import Adjudication, Judgement, Kind, Round, RoundItem
 from annotation.selectors.consensus import verdict_decided
-from annotation.selectors.judgements import item_tally, live_judgements, required_clips
+from annotation.selectors.judgements import Tally, item_tally, live_judgements, required_clips
 from eqstudio.errors import Conflict, InvalidInput
 from eqstudio.events import event_record
 from eqstudio.models import User
@@ -29,6 +29,7 @@ STATES = {
 }
 _BY_VERDICT = {Judgement.Verdict.KEEP.value: Outcome.KEPT, Judgement.Verdict.REJECT.value: Outcome.REJECTED}
 MOST_PEOPLE = 50
+ROUND_CLOSED = "the round was closed"
 _COUNTED = ("closed_at", "outcome", "wanted", "given", "disagreement")
 _LAST_DECISION = Prepared[Adjudication](lambda item: Adjudication.objects.filter(item_id=item).order_by("-pk")[:1])
 _COUNT = PreparedUpdate(
@@ -55,8 +56,9 @@ def item_close(*, item: RoundItem, now: datetime) -> RoundItem:
     """Close an item once everybody asked for has judged it: the round's rule decides, else it is disputed.
 
     Keeps ``given`` and ``disagreement``. A judgement that is not usable leaves a gap, and one more person is asked; an
-    undecided item of an adaptive round asks one more, up to the round's cap. Moves the dialogue and writes one Event when
-    the item closes; an item that is closed already keeps its outcome.
+    undecided item of an adaptive round asks one more, up to the round's cap. In a closed round nobody else will come, so
+    what too few have judged goes to an expert as soon as nobody holds it. Moves the dialogue and writes one Event when the
+    item closes; an item that is closed already keeps its outcome.
     """
     tally = item_tally(item=item)
     votes = tally.votes
@@ -66,9 +68,7 @@ def item_close(*, item: RoundItem, now: datetime) -> RoundItem:
         row.update(**counts)
         item.refresh_from_db(fields=_COUNTED)
         return item
-    decided = verdict_decided(item=item, votes=votes)
-    last = last_decision(item=item) if tally.adjudicated else None
-    needed = _people_needed(item, votes, last, decided=decided is not None)
+    needed, decided = _needed(item, tally)
     counts["wanted"] = max(needed + tally.submitted - len(votes), tally.held)  # never below the leases that are held
     if not _COUNT.run(item=item.pk, **counts):  # closed meanwhile
         item.refresh_from_db(fields=_COUNTED)
@@ -80,14 +80,34 @@ def item_close(*, item: RoundItem, now: datetime) -> RoundItem:
         if _end(item, outcome, now=now, reason=f"round {item.round.name}"):
             event_record(actor=None, verb="closed", entity=item, outcome=outcome.value, votes=sorted(votes))
         item.refresh_from_db(fields=_COUNTED)
+    elif votes and tally.closed_round and tally.held == tally.submitted:
+        item_set_aside(item=item, reason=ROUND_CLOSED, now=now)
     return item
+
+
+@transaction.atomic(savepoint=False)
+def item_left(*, item_id: int, now: datetime) -> None:
+    """See to an item whose lease of kind work has ended without an answer: in a closed round it may have been the last."""
+    waiting = RoundItem.objects.filter(pk=item_id, closed_at=None, given__gte=1, round__state=Round.State.CLOSED)
+    item = waiting.select_related("round", "dialogue").first()
+    if item is not None:
+        item_close(item=item, now=now)
+
+
+def _needed(item: RoundItem, tally: Tally) -> tuple[int, str | None]:
+    """How many judgements that count the item needs, and the verdict that the round's rule finds in those there are."""
+    decided = verdict_decided(item=item, votes=tally.votes)
+    last = last_decision(item=item) if tally.adjudicated else None
+    return _people_needed(item, tally.votes, last, decided=decided is not None), decided
 
 
 def _people_needed(item: RoundItem, votes: list[str], last: Adjudication | None, *, decided: bool) -> int:
     """How many judgements that count the item needs before it may close."""
     needed = item.round.people_per_item
     if last is not None and last.action == Action.MORE:
-        before = live_judgements(item=item).filter(created__lte=last.created).count()
+        # By the lease, for who has spoken before and changes their answer is nobody new.
+        spoken = Judgement.objects.filter(item=item, created__lte=last.created).values("assignment")
+        before = live_judgements(item=item).filter(assignment__in=spoken).count()
         needed = max(needed, before + last.more_people)
     cap = item.round.people_at_most
     if needed <= len(votes) and not decided and cap is not None and len(votes) < cap:
@@ -118,15 +138,35 @@ def item_set_aside(*, item: RoundItem, reason: str, now: datetime) -> RoundItem:
 
 @transaction.atomic
 def item_reopen(*, item: RoundItem, actor: User | None, reason: str) -> RoundItem:
-    """Open a closed item again, its dialogue back in review, with one Event; an open one stays as it is.
+    """Open a closed item again before its judgements change, its dialogue back in review, with one Event.
 
-    Conflict when an expert has decided it or when it is part of a frozen split.
+    An open one stays as it is. So do the outcome of one that is no longer work, which would not be closed again, and that
+    of one that was set aside: it waits for an expert, however those who could judge it change their minds.
+
+    Conflict as in ``item_changeable``.
+    """
+    dialogue = item_changeable(item=item)
+    if item.kind == Kind.WORK and not _is_set_aside(item):
+        _reopen(item, dialogue, actor, reason)
+    return item
+
+
+def item_changeable(*, item: RoundItem) -> Dialogue:
+    """The dialogue of an item whose judgements may change; Conflict when an expert has decided it or when it is part of a
+    frozen split.
     """
     dialogue = _not_frozen(item, _("This item is part of a frozen split, so its judgements can no longer change."))
     if is_decided(item=item):
         raise Conflict(_("An expert has decided this item, so its judgements can no longer change."))
-    _reopen(item, dialogue, actor, reason)
-    return item
+    return dialogue
+
+
+def _is_set_aside(item: RoundItem) -> bool:
+    """Whether the item went to an expert although judgements are missing."""
+    if item.outcome != Outcome.DISPUTED:
+        return False
+    tally = item_tally(item=item)
+    return len(tally.votes) < _needed(item, tally)[0]
 
 
 def _reopen(item: RoundItem, dialogue: Dialogue, actor: User | None, reason: str) -> None:

@@ -17,7 +17,7 @@ from annotation.models import Assignment, Flag, Grade, Judgement, Kind, Round, R
 from annotation.selectors.comparison import comparisons
 from annotation.services.answers import COMMENT_LIMIT, Answer, answer_check
 from annotation.services.assignments import lease_late, participation_counted
-from annotation.services.items import item_close, item_reopen
+from annotation.services.items import item_changeable, item_close, item_reopen
 from annotation.services.participations import judgement_checked, participation_get
 from eqstudio.errors import Conflict, InvalidInput
 from eqstudio.events import event_record
@@ -27,6 +27,7 @@ State = Assignment.State
 KEY_LENGTH = 64
 IMPOSSIBLE = "impossible_listening"
 _TRAINED = gettext_lazy("This was training, and its answer was shown, so it stays as it is.")
+_ROUND_NOT_OPEN = gettext_lazy("The round is not open, so its judgements can no longer change. They stay as they are.")
 _ELSEWHERE = gettext_lazy(
     "You have judged this item already, in another tab perhaps: what you said there stands. Change it under My judgements."
 )
@@ -251,7 +252,7 @@ def judgement_revise(
     round is not open, the judgement is no longer the person's last word, the item was decided by an expert or frozen, or
     the person has been shown the answer (training) or how others judged (``Round.show_feedback``).
 
-    Reopens a closed item and closes it anew, so that its outcome follows; writes one Event.
+    Where the judgement counts, reopens a closed item and closes it anew, so that its outcome follows; writes one Event.
     """
     lease = Assignment.objects.select_related("annotator", "item__round").get(pk=judgement.assignment_id)
     item = _item_locked(lease, client_key)
@@ -271,8 +272,10 @@ def judgement_revise(
         heard=heard,
         active_ms=active_ms,
     )
-    if lease.kind == Kind.WORK:
+    if _counts(lease):
         item_reopen(item=item, actor=actor, reason="revision")
+    elif lease.kind == Kind.WORK:  # late: it changes, but nothing follows from it
+        item_changeable(item=item)
     revised = _insert(lease, item, client_key, answer, late=judgement.late, revision=before.revisions)
     event_record(actor=actor, verb="revised", entity=item, judgement=revised.uid, replaces=judgement.uid)
     if _counts(lease):
@@ -286,7 +289,7 @@ def revision_refused(*, judgement: Judgement, item: RoundItem, now: datetime) ->
     if last is None or last.pk != judgement.pk or judgement.retracted:
         return _("This judgement was taken back or replaced already.")
     if item.round.state != Round.State.OPEN:
-        return _("The round is not open, so its judgements can no longer change. They stay as they are.")
+        return str(_ROUND_NOT_OPEN)
     if item.kind == Kind.TRAINING:
         return str(_TRAINED)
     if comparisons([judgement], now=now):
@@ -299,7 +302,8 @@ def judgement_retract(*, judgement: Judgement, actor: Any, now: datetime) -> Ass
     """Take a judgement back within the round's undo window: a new row says so, and the person has the lease again.
 
     Opens the item again if it was closed by it. What was answered comes back as the draft. Conflict when the window is
-    over, the judgement is no longer the person's last word, or the item is decided or frozen. Writes one Event.
+    over, the round is not open, the judgement is no longer the person's last word, it came late and nothing is left to
+    give back, or the item is decided or frozen. Writes one Event.
     """
     item = (
         RoundItem.objects.select_for_update(of=("self",)).select_related("round", "dialogue").get(pk=judgement.item_id)
@@ -312,6 +316,12 @@ def judgement_retract(*, judgement: Judgement, actor: Any, now: datetime) -> Ass
         raise Conflict(_("This judgement was taken back or replaced already."))
     if item.kind == Kind.TRAINING:
         raise Conflict(str(_TRAINED))
+    if item.round.state != Round.State.OPEN:
+        raise Conflict(str(_ROUND_NOT_OPEN))
+    if lease.state == State.LATE:
+        raise Conflict(
+            _("This answer came after the item had gone to others, so it cannot be taken back, only changed.")
+        )
     if now - judgement.created > timedelta(seconds=item.round.undo_seconds):
         raise Conflict(_("The time to take this judgement back is over; it stays as it is."))
     if lease.kind == Kind.WORK:  # what is said of an item as gold or again never closed it
@@ -346,9 +356,8 @@ def answer_draft(*, judgement: Judgement) -> dict[str, Any]:
 
 def _lease_return(lease: Assignment, judgement: Judgement, now: datetime) -> None:
     draft = answer_draft(judgement=judgement)
-    state = State.ACTIVE if lease.state == State.SUBMITTED else State.EXPIRED
     until = now + timedelta(minutes=lease.item.round.lease_minutes)
     Assignment.objects.filter(pk=lease.pk, state=lease.state).update(
-        state=state, lease_until=until, ended_at=None if state == State.ACTIVE else now, draft=draft
+        state=State.ACTIVE, lease_until=until, ended_at=None, draft=draft
     )
     lease.refresh_from_db(fields=["state", "lease_until", "ended_at", "draft"])

@@ -20,7 +20,7 @@ MOVES: dict[str, frozenset[str]] = {
     State.TRAINING.value: frozenset({State.QUALIFYING, State.ACTIVE, State.PAUSED, State.NOT_QUALIFIED}),
     State.QUALIFYING.value: frozenset({State.ACTIVE, State.PAUSED, State.NOT_QUALIFIED}),
     State.ACTIVE.value: frozenset({State.PAUSED}),
-    State.PAUSED.value: frozenset({State.INVITED, State.TRAINING, State.QUALIFYING, State.ACTIVE}),
+    State.PAUSED.value: frozenset({State.INVITED, State.TRAINING, State.QUALIFYING, State.ACTIVE, State.NOT_QUALIFIED}),
     State.NOT_QUALIFIED.value: frozenset({State.ACTIVE, State.PAUSED}),
 }
 VERBS = {

@@ -80,6 +80,7 @@ def participation_remove(*, participation: Participation, actor: User, note: str
     )
 
 
+@transaction.atomic
 def _stop(participation: Participation, *, actor: User, reason: str, note: str) -> Participation:
     note = note.strip()[:NOTE_LIMIT]
     if not note:

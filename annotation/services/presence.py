@@ -6,11 +6,9 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from django.db import transaction
-from django.db.models import F
 
-from annotation.models import Assignment, Kind
-from annotation.services.assignments import assignment_next
-from annotation.services.participations import participation_get
+from annotation.models import Assignment
+from annotation.services.assignments import assignment_next, participation_counted
 from generation.models import Clip, Variant
 
 State = Assignment.State
@@ -40,14 +38,15 @@ def clips_ahead(*, assignment: Assignment, now: datetime) -> list[ClipAhead]:
     """The clips of the item that would come if this lease were submitted now. Nothing is reserved and nothing stays.
 
     The queue itself is asked, inside a transaction that is undone: so work, gold and repeats are foretold alike, and
-    nobody can tell them by how fast their sound comes. Ordered by public id, which says nothing.
+    nobody can tell them by how fast their sound comes. The lease is counted as its answer would be. Ordered by public id,
+    which says nothing.
     """
+    round_, annotator = assignment.item.round, assignment.annotator
     with transaction.atomic():
         Assignment.objects.filter(pk=assignment.pk, state=State.ACTIVE).update(state=State.SUBMITTED, ended_at=now)
-        person = participation_get(round=assignment.item.round, annotator=assignment.annotator)
-        since = 0 if assignment.kind == Kind.GOLD else F("since_gold") + 1
-        type(person).objects.filter(pk=person.pk).update(since_gold=since, since_repeat=F("since_repeat") + 1)
-        following = assignment_next(round=assignment.item.round, annotator=assignment.annotator, now=now)
+        if not assignment.judgements.exists():  # one that was taken back is counted already
+            participation_counted(round=round_, annotator=annotator, now=now, kind=assignment.kind)
+        following = assignment_next(round=round_, annotator=annotator, now=now)
         transaction.set_rollback(True)
     if following is None:
         return []

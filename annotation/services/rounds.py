@@ -12,7 +12,7 @@ from django.db.models import Exists, F, OuterRef, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotation.domain.assignment import ORDERS, shuffle_place
+from annotation.domain.assignment import ORDERS, shuffle_place, twin_key
 from annotation.domain.round_query import RoundQuery
 from annotation.domain.round_rules import GRADE_RULES, VERDICT_RULES, questions_check, skills_check
 from annotation.models import Assignment, Chore, Kind, Participation, Round, RoundItem
@@ -28,6 +28,7 @@ from annotation.services.chores import (
     opening,
 )
 from annotation.services.item_sets import items_set_aside, items_take_back
+from annotation.services.items import ROUND_CLOSED
 from eqstudio.benchmarks import benchmark_get
 from eqstudio.errors import Conflict, InvalidInput, UnknownAlias
 from eqstudio.events import event_record
@@ -38,7 +39,7 @@ from generation.models import Corpus, Dialogue
 from generation.services import dialogues_move
 
 CHUNK = 200
-ROUND_CLOSED, OPENED_AGAIN = "the round was closed", "round opened again"
+OPENED_AGAIN = "round opened again"
 
 
 class RoundRules(TypedDict, total=False):
@@ -272,10 +273,7 @@ def _items_add(round_id: int, keys: Sequence[int], actor: User | None) -> int:
 
 
 def item_fields(*, round: Round, dialogue: Dialogue) -> dict[str, Any]:  # noqa: A002
-    """What an item of kind work starts with; its place in the circle follows from the round's seed.
-
-    Twins are dialogues of one story: who has heard one knows what happens in the other.
-    """
+    """What an item of kind work starts with; its place in the circle follows from the round's seed."""
     public_id = uid()
     batch = dialogue.brief.batch if dialogue.brief else None
     return {
@@ -285,7 +283,7 @@ def item_fields(*, round: Round, dialogue: Dialogue) -> dict[str, Any]:  # noqa:
         "category": dialogue.category,
         "language": dialogue.language,
         "author_id": batch.created_by_id if batch else None,
-        "twin_key": f"{dialogue.benchmark}:{dialogue.topic_key}"[:120] if dialogue.topic_key else "",
+        "twin_key": twin_key(benchmark=dialogue.benchmark, topic_key=dialogue.topic_key),
         "shuffle": shuffle_place(seed=str(round.seed), key=public_id),
         "wanted": round.people_per_item,
     }
@@ -323,6 +321,8 @@ def round_set_state(
             chore_ask(round=round, work=Chore.Work.REOPEN, total=many, actor=actor)
         else:
             items_take_back(items=items, actor=actor, reason=OPENED_AGAIN)
+            for _seen in items_close_full(round=round):  # fewer may be asked by now
+                pass
     return round
 
 

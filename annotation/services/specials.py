@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Count, Q
+from django.db.models import BooleanField, Count, ExpressionWrapper, Q
 from django.utils.crypto import salted_hmac
 
 from annotation.domain.quality import QualityRules, gold_due, passed, repeat_due
 from annotation.models import Assignment, Kind, Participation, Round, RoundItem
+from annotation.selectors.candidates import HEARD
 from annotation.selectors.quality import ANSWERED, checked, first_words, items_with_answers, last_words, rules_of
 from annotation.services.participation_moves import after_training, participation_move
 from eqstudio.prepared import Prepared
@@ -50,10 +52,11 @@ def special_next(*, participation: Participation, now: datetime) -> tuple[RoundI
             return found, Kind.TRAINING
         training_progress(participation=participation, rules=rules)
     if participation.state == State.QUALIFYING:
-        found = _qualification_next(participation, rules)
+        # Before the next item is asked for: what was skipped may have ended a try that is passed.
+        qualification_progress(participation=participation, rules=rules)
+        found = _qualification_next(participation, rules) if participation.state == State.QUALIFYING else None
         if found is not None:
             return found, Kind.QUALIFICATION
-        qualification_progress(participation=participation, rules=rules)
     if participation.state != State.ACTIVE:
         return None
     if not (rules.gold_first or rules.gold_every or rules.repeat_every):
@@ -172,23 +175,27 @@ def _suits(item: RoundItem, participation: Participation) -> bool:
 def _not_seen(
     participation: Participation, items: Sequence[RoundItem], round_: Round, now: datetime
 ) -> list[RoundItem]:
-    """Items the person has neither judged, in whatever kind, nor given back, nor met in a twin. What they put off may
+    """Items the person has neither judged, in whatever kind, nor given back, nor heard in a twin. What they put off may
     come again after the length of a lease.
     """
     met = Q(item__in=[item.pk for item in items])
     if round_.exclude_twins:
         met |= Q(item__twin_key__in={item.twin_key for item in items if item.twin_key})
     rows = _leases(participation).filter(met)
-    rows = list(rows.values_list("item_id", "state", "skip", "ended_at", "item__twin_key"))
+    rows = rows.annotate(heard=ExpressionWrapper(HEARD, output_field=BooleanField()))
+    rows = list(rows.values_list("item_id", "state", "skip", "ended_at", "item__twin_key", "heard"))
     again = now - timedelta(minutes=round_.lease_minutes)
     seen = {
         item
-        for item, state, skip, ended, _ in rows
+        for item, state, skip, ended, _, _ in rows
         if state in (Lease.ACTIVE, *ANSWERED)
         or (state == Lease.RELEASED and (skip in _NEVER_AGAIN or ended is None or ended > again))
     }
-    twins = {key for _, state, _, _, key in rows if key and state in ANSWERED} if round_.exclude_twins else set()
-    return [item for item in items if item.pk not in seen and item.twin_key not in twins]
+    heard = defaultdict(set)
+    for item, state, _, _, key, sound in rows:
+        if round_.exclude_twins and key and (state in ANSWERED or sound):
+            heard[key].add(item)
+    return [item for item in items if item.pk not in seen and not heard[item.twin_key] - {item.pk}]
 
 
 def _repeat_next(participation: Participation, rules: QualityRules, given: int) -> tuple[RoundItem, Kind] | None:

@@ -134,11 +134,12 @@ def _work(lease: Assignment) -> dict[str, Any]:
         "category": dialogue.category,
         "language": dialogue.language,
         "scenario": scenario_lines(dialogue.scenario),
-        "lines": [_line(line) for line in lines_of(lease, dialogue)],
+        "lines": [_line(line, transcript=lease.item.round.show_transcript) for line in lines_of(lease, dialogue)],
     }
 
 
-def _line(line: Line) -> dict[str, Any]:
+def _line(line: Line, *, transcript: bool) -> dict[str, Any]:
+    """One turn; its words only where the round shows them."""
     return {
         "position": line.position,
         "speaker": line.speaker,
@@ -147,7 +148,7 @@ def _line(line: Line) -> dict[str, Any]:
             {
                 "variant": slot.uid,
                 "letter": slot.letter,
-                "text": slot.text,
+                "text": slot.text if transcript else "",
                 "url": slot.card["url"] if slot.card else None,
                 "duration": slot.card["duration"] if slot.card else None,
             }

@@ -190,7 +190,9 @@ def queue_context(round_: Round, annotator: User, now: datetime) -> dict[str, An
 
 
 def undo_until(judgement: Judgement, round_: Round) -> datetime:
-    """Until when a judgement can be taken back."""
+    """Until when a judgement can be taken back: not at all where it came late and does not count, or the round is not open."""
+    if judgement.assignment.state == Assignment.State.LATE or round_.state != Round.State.OPEN:
+        return judgement.created
     return judgement.created + timedelta(seconds=round_.undo_seconds)
 
 

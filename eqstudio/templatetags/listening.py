@@ -93,6 +93,7 @@ def outbox_texts() -> dict[str, str]:
         "signedOut": _("You have been signed out."),
         "signIn": _("Sign in again in a new tab"),
         "server": _("The server has trouble (answer {status})."),
+        "broken": _("Something went wrong on this page."),
         "send": _("Send now"),
         "refused": _("An answer was not accepted: {message}"),
         "discard": _("Discard it"),

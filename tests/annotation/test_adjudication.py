@@ -17,9 +17,10 @@ from annotation.services import (
     judgement_retract,
     split_freeze,
 )
+from annotation.services.judgements import judgement_revise
 from eqstudio.errors import Conflict, InvalidInput
 from eqstudio.models import Event
-from tests.annotation.factories import judged_round, round_with, submit
+from tests.annotation.factories import heard_whole, judged_round, round_with, submit
 from tests.eqstudio.factories import annotator, researcher
 
 pytestmark = pytest.mark.django_db
@@ -81,6 +82,20 @@ def test_more_people_are_asked_and_the_dialogue_is_in_review_again():
         submit(lease, verdict=R)
         item.refresh_from_db()
     assert item.outcome == "rejected"
+
+
+def test_as_many_more_people_are_asked_when_somebody_who_judged_before_changes_their_answer():
+    item = disputed(items=1).items.select_related("round", "dialogue").get()
+    said = item.judgements.get(verdict=K)
+    item_ask_more(item=item, people=2, reason="too close", actor=researcher(), now=timezone.now())
+
+    judgement_revise(
+        judgement=said, client_key="changed", verdict=R, grades={}, reasons=["other"], comment="heard it now",
+        heard=heard_whole(item.dialogue), actor=said.annotator, now=timezone.now(),
+    )  # fmt: skip
+
+    item.refresh_from_db()
+    assert (item.outcome, item.wanted, item.given) == ("", 4, 2)
 
 
 @pytest.mark.parametrize("people", [0, 51])

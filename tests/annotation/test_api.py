@@ -44,6 +44,15 @@ def _judgement(dialogue, **changes):
     }
 
 
+@pytest.mark.parametrize("shown", [True, False])
+def test_the_words_are_told_only_where_the_round_shows_them(call, alice, shown):
+    made = round_with(show_transcript=shown)
+
+    item = call(alice, "POST", "api_round_next", made.uid).json()["item"]
+
+    assert {bool(clip["text"]) for line in item["lines"] for clip in line["clips"]} == {shown}
+
+
 def test_an_annotator_gets_the_next_item_and_judges_it(call, alice):
     made = round_with()
 

@@ -9,6 +9,7 @@ from django.utils import timezone
 from annotation.domain.assignment import CIRCLE, ORDERS, shuffle_place
 from annotation.models import Assignment, Participation, RoundItem
 from annotation.selectors import queue_state
+from annotation.selectors.candidates import candidates
 from annotation.services import (
     assignment_extend,
     assignment_next,
@@ -19,7 +20,7 @@ from annotation.services import (
     judgement_retract,
 )
 from eqstudio.errors import InvalidInput
-from tests.annotation.factories import lease, round_with, submit
+from tests.annotation.factories import heard_whole, lease, round_with, submit
 from tests.eqstudio.factories import annotator
 from tests.generation.factories import CorpusFactory, speecheq_dialogue
 
@@ -110,6 +111,26 @@ def test_nobody_judges_a_twin_of_what_they_heard_in_any_round():
 
 
 @pytest.mark.every_case
+@pytest.mark.django_db
+@pytest.mark.parametrize("end", ["released", "expired"])
+def test_nobody_is_given_the_twin_of_what_they_heard_and_did_not_judge_but_may_come_back_to_it(end):
+    made, person, now = round_with(items=3, order="fixed"), annotator(), timezone.now()
+    twins = list(made.items.order_by("pk")[:2])
+    RoundItem.objects.filter(pk__in=[item.pk for item in twins]).update(twin_key="speecheq:after-work")
+    heard = lease(made, person)
+    assert heard.item_id == twins[0].pk
+    draft = {"heard": {clip: [[0.0, 1.0]] for clip in heard_whole(heard.item.dialogue)}}
+    ended = now - timedelta(days=1)
+    Assignment.objects.filter(pk=heard.pk).update(state=end, skip="me", ended_at=ended, draft=draft)
+    made.items.update(held=0)
+    made.participations.update(cursor=0)
+
+    stand = made.participations.get()
+    found = [one.pk for one in candidates(round=made, annotator=person, participation=stand, now=now)]
+
+    assert found == [twins[0].pk, made.items.last().pk]
+
+
 @pytest.mark.django_db
 @pytest.mark.parametrize(
     ("fields", "person", "told"),

@@ -6,13 +6,16 @@ from django.utils import timezone
 
 from annotation.domain.consensus import Context, chance_decided, chance_of_agreement, disagreement, rules, rules_over
 from annotation.domain.dawid_skene import dawid_skene
-from annotation.models import Assignment, RoundItem, Standing
+from annotation.models import Assignment, RoundItem
 from annotation.selectors.consensus import chance_of_rule, item_grades, model_tables
-from annotation.services import assignment_next, item_close, item_reopen, item_set_aside, judgement_retract
-from eqstudio.errors import UnknownAlias
+from annotation.services import assignment_next, item_set_aside, judgement_retract
+from annotation.services.flags import standing_set
+from annotation.services.gold import gold_set
+from annotation.services.judgements import judgement_revise
+from eqstudio.errors import Conflict, UnknownAlias
 from eqstudio.models import Event
-from tests.annotation.factories import judged_round, round_with, submit
-from tests.eqstudio.factories import annotator
+from tests.annotation.factories import heard_whole, judged_round, round_with, submit
+from tests.eqstudio.factories import annotator, researcher
 
 K, R = "keep", "reject"
 
@@ -92,6 +95,85 @@ def judge(item: RoundItem, verdict: str, *, slot: int, person=None, grade: int =
         item=item, annotator=person or annotator(), slot=slot, lease_until=now + timezone.timedelta(minutes=20)
     )
     return submit(lease, verdict=verdict, grade=grade)
+
+
+def spoil(judgement) -> None:
+    """A researcher says that it does not enter figures."""
+    standing_set(
+        judgement=judgement, accepted=True, usable=False, reason="the same", actor=researcher(), now=timezone.now()
+    )
+
+
+def revise(judgement, verdict: str = R):
+    """The person changes their mind."""
+    return judgement_revise(
+        judgement=judgement, client_key=f"r-{judgement.uid}", verdict=verdict, grades={}, reasons=["other"],
+        comment="changed", heard=heard_whole(judgement.item.dialogue), actor=judgement.annotator, now=timezone.now(),
+    )  # fmt: skip
+
+
+def stands(item: RoundItem) -> tuple[str, bool, str, int]:
+    item = RoundItem.objects.select_related("dialogue").get(pk=item.pk)
+    return item.outcome, item.closed_at is None, item.dialogue.state, item.given
+
+
+def late_on(item: RoundItem):
+    """An answer to a closed item whose place had gone to others."""
+    found = Assignment.objects.create(
+        item=item, annotator=annotator(), slot=0, state="expired", lease_until=timezone.now(), ended_at=timezone.now()
+    )
+    return submit(found, verdict=K)
+
+
+def test_a_late_answer_that_does_not_count_may_change_and_the_item_stays_closed():
+    item = one_item(people_per_item=2, agree_needed=2)
+    for slot in range(2):
+        judge(item, K, slot=slot)
+    late = late_on(item)
+    assert late.assignment.state == "late"
+
+    revise(late)
+
+    assert stands(item) == ("kept", False, "kept", 2)
+    assert not Event.objects.filter(verb="reopened").exists()
+
+
+def test_a_late_answer_that_does_not_count_cannot_be_taken_back():
+    item = one_item(people_per_item=1, agree_needed=1)
+    judge(item, K, slot=0)
+    late = late_on(item)
+
+    with pytest.raises(Conflict, match="came after"):
+        judgement_retract(judgement=late, actor=late.annotator, now=timezone.now())
+
+    assert Assignment.objects.get(pk=late.assignment_id).state == "late"
+    assert stands(item) == ("kept", False, "kept", 1)
+
+
+def undo(judgement):
+    return judgement_retract(judgement=judgement, actor=judgement.annotator, now=timezone.now())
+
+
+@pytest.mark.parametrize(("change", "given"), [(revise, 2), (spoil, 1), (undo, 1)])
+def test_an_item_that_became_gold_keeps_its_outcome_whatever_becomes_of_its_judgements(change, given):
+    item = one_item(people_per_item=2, agree_needed=2)
+    said = [judge(item, K, slot=slot) for slot in range(2)]
+    gold_set(item=item, kind="gold", verdict=K, actor=researcher())
+
+    change(said[0])
+
+    assert stands(item) == ("kept", False, "kept", given)
+
+
+@pytest.mark.parametrize(("change", "given"), [(revise, 1), (spoil, 0), (undo, 0)])
+def test_an_item_that_was_set_aside_stays_with_the_experts_whatever_becomes_of_its_judgements(change, given):
+    item = one_item(people_per_item=3, agree_needed=2)
+    said = judge(item, K, slot=0)
+    item_set_aside(item=item, reason="nothing can be heard", now=timezone.now())
+
+    change(said)
+
+    assert stands(item) == ("disputed", False, "disputed", given)
 
 
 def one_item(**fields) -> RoundItem:
@@ -184,10 +266,9 @@ def test_a_judgement_that_is_not_usable_leaves_a_gap_for_somebody_else():
     item.refresh_from_db()
     assert item.outcome == "disputed"
 
-    Standing.objects.create(judgement=spoilt, accepted=True, usable=False, reason="same answer to everything")
-    item_reopen(item=item, actor=None, reason="standing")
-    item_close(item=item, now=timezone.now())
+    spoil(spoilt)
 
+    item.refresh_from_db()
     assert (item.outcome, item.given, item.wanted) == ("", 1, 3)
     judge(item, K, slot=2)
     item.refresh_from_db()

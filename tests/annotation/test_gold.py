@@ -1,6 +1,9 @@
 """Known answers are set, taken over and taken away; gold never counts; training tells what was expected."""
 
+from importlib import import_module
+
 import pytest
+from django.apps import apps
 from django.utils import timezone
 
 from annotation.models import GoldAnswer, Kind
@@ -179,3 +182,16 @@ def test_nothing_but_training_shows_what_was_expected(kind):
     item = known_item(made, kind=kind)
 
     assert training_feedback(judgement=judge(item, annotator(), kind)) is None
+
+
+def test_gold_that_is_there_already_becomes_the_twin_of_work_on_the_same_story():
+    made = quality_round(items=1, gold=2)
+    Dialogue.objects.update(topic_key="the missed train", template_key="frame 7")
+    one, other = made.items.filter(kind="gold")
+    made.items.filter(pk=one.pk).update(twin_key="frame 7")
+    made.items.filter(pk=other.pk).update(twin_key="kept")
+
+    import_module("annotation.migrations.0014_twins_of_gold").rename(apps, None)
+
+    keys = dict(made.items.values_list("pk", "twin_key"))
+    assert (keys[one.pk], keys[other.pk]) == ("speecheq:the missed train", "kept")

@@ -26,9 +26,11 @@ from eqstudio.errors import Conflict, InvalidInput
 from eqstudio.models import Event
 from generation.models import Variant
 from tests.annotation.factories import heard_whole, judged_round, lease, round_with, submit
+from tests.annotation.quality import quality_round
 from tests.eqstudio.factories import annotator, researcher
 from tests.generation.factories import clip_make
 
+OFTEN = {"gold_first": 1, "gold_every": 3, "repeat_every": 3, "repeat_gap": 2}
 pytestmark = pytest.mark.django_db
 
 CODES = ["unnatural", "wrong_emotion", "text_gives_away", "audio_fault", "off_category", "unsafe", "other"]
@@ -321,3 +323,23 @@ def test_the_sounds_ahead_are_those_of_the_item_that_comes_next_and_nothing_is_r
 
 def test_there_is_nothing_ahead_of_the_last_item():
     assert clips_ahead(assignment=lease(round_with(items=1)), now=timezone.now()) == []
+
+
+def test_the_sounds_ahead_are_foretold_alike_after_work_gold_and_repetitions():
+    made, person = quality_round(items=16, gold=6, quality=OFTEN), annotator()
+    kinds = set()
+    found = lease(made, person)
+    while found is not None:
+        kinds.add(found.kind)
+        ahead = {one.uid for one in clips_ahead(assignment=found, now=timezone.now())}
+        submit(found)
+        found = assignment_next(round=made, annotator=person, now=timezone.now())
+        assert ahead == (set(heard_whole(found.item.dialogue)) if found else set())
+
+    assert kinds == {"work", "gold", "repeat"}
+
+
+def test_nothing_is_ahead_of_the_last_item_of_the_day():
+    made = round_with(items=3, items_per_day=1)
+
+    assert clips_ahead(assignment=lease(made), now=timezone.now()) == []

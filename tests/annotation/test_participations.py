@@ -6,6 +6,7 @@ import pytest
 from django.utils import timezone
 
 from annotation.models import Judgement, Participation
+from annotation.services.gold import gold_add
 from annotation.services.participation_moves import MOVES, VERBS, participation_move
 from annotation.services.participations import (
     participation_get,
@@ -15,6 +16,7 @@ from annotation.services.participations import (
     participation_resume,
     special_next,
 )
+from annotation.services.rounds import item_fields
 from eqstudio.errors import Conflict, IllegalMove, InvalidInput
 from eqstudio.models import Event
 from eqstudio.words import VERBS as SAID
@@ -145,6 +147,18 @@ def test_a_paused_person_can_be_taken_out_and_still_goes_back_to_where_they_were
     assert place(made, person).state == State.TRAINING
 
 
+def test_a_paused_person_who_did_not_qualify_can_be_taken_out():
+    made = quality_round(qualification=1, quality={"qualification_pass": 1.0})
+    person, lead = annotator(), researcher()
+    answer_special(made, person, grade=1)
+    participation_pause(participation=place(made, person), actor=lead, note="wait")
+
+    participation_remove(participation=place(made, person), actor=lead, note="")
+
+    row = place(made, person)
+    assert (row.state, row.reason, row.evidence["before"]) == (State.PAUSED, "removed", State.NOT_QUALIFIED)
+
+
 def test_training_is_passed_by_answering_right_and_in_order():
     made = quality_round(training=3, quality={"training": True, "training_pass": 0.6})
     person = annotator()
@@ -234,6 +248,21 @@ def test_qualification_has_tries_with_items_of_their_own(grades, tries, state, e
     assert row.reason == ("qualification" if state == State.NOT_QUALIFIED else "")
 
 
+def test_skipping_the_last_item_of_a_try_that_is_passed_leaves_it_passed():
+    rules = {"qualification_pass": 0.6, "qualification_items": 3, "qualification_tries": 2}
+    made = quality_round(qualification=6, quality=rules)
+    person = annotator()
+    for _ in range(2):
+        answer_special(made, person, grade=3)
+    item, kind = special_next(participation=place(made, person), now=timezone.now())
+    item.assignments.create(
+        annotator=person, kind=kind, slot=0, lease_until=timezone.now(), state="released", skip="others"
+    )
+
+    assert special_next(participation=place(made, person), now=timezone.now()) is None
+    assert place(made, person).state == State.ACTIVE
+
+
 def test_a_researcher_lets_in_who_did_not_qualify():
     made = quality_round(qualification=1, quality={"qualification_pass": 1.0})
     person = annotator()
@@ -304,6 +333,37 @@ def test_gold_is_not_given_to_whom_it_does_not_suit(bar):
         made.items.filter(pk=item.pk).update(kind="work")
 
     assert special_next(participation=place_of(made, person), now=timezone.now()) is None
+
+
+@pytest.mark.parametrize(
+    ("draft", "offered"), [({"heard": {"clip": [[0.0, 2.5]]}}, False), ({"heard": {"clip": []}}, True), ({}, True)]
+)
+def test_gold_is_not_given_to_who_has_heard_its_twin_and_skipped_it(draft, offered):
+    made = quality_round(items=1, quality={"gold_first": 1})
+    person, now = annotator(), timezone.now()
+    item = known_item(made)
+    made.items.update(twin_key="the same scene")
+    made.items.get(kind="work").assignments.create(
+        annotator=person, slot=0, lease_until=now, state="released", skip="me", ended_at=now, draft=draft
+    )
+
+    found = special_next(participation=place_of(made, person), now=now)
+
+    assert (found is not None and found[0] == item) == offered
+
+
+def test_gold_and_work_of_one_story_are_twins():
+    made = quality_round(items=1)
+    work_item = made.items.get()
+    gold = known_item(made)
+    gold.dialogue.__class__.objects.update(topic_key="the missed train", template_key="frame 7")
+    dialogue = gold.dialogue.__class__.objects.get(pk=gold.dialogue_id)
+
+    other = quality_round()
+    gold_add(round=other, dialogue=dialogue, actor=researcher(), verdict="keep")
+
+    same = item_fields(round=other, dialogue=work_item.dialogue.__class__.objects.get(pk=work_item.dialogue_id))
+    assert other.items.get().twin_key == same["twin_key"] == "speecheq:the missed train"
 
 
 def place_of(made, person):

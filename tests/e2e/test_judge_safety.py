@@ -95,6 +95,39 @@ def test_offline_keeps_the_judgement_and_sends_it_later(judging, console):
     console.clear()
 
 
+def test_a_reply_that_breaks_off_half_way_is_asked_for_again_and_stored_once(judging):
+    page, replies = judging, []
+
+    def break_off(route):
+        reply = route.fetch()
+        replies.append(reply.status)
+        route.fulfill(response=reply, body=reply.text()[:40] if len(replies) == 1 else None)
+
+    page.route("**/submit/", break_off)
+    answer(page)
+    page.keyboard.press("Enter")
+    expect(page.locator("#judge-outbox")).to_contain_text("Not saved yet: 1 answer waits here.")
+
+    expect(page.locator(".judge-count")).to_have_text("item 2 of 2")
+    expect(page.locator("#judge-outbox")).to_be_empty()
+    assert replies == [200, 200]
+    assert Judgement.objects.count() == 1
+
+
+def test_an_answer_that_the_page_fails_to_send_is_tried_again(judging, console):
+    page = judging
+    page.evaluate(
+        "() => { const send = fetch; window.fetch = () => { window.fetch = send; throw new RangeError('no'); }; }"
+    )
+    answer(page)
+    page.keyboard.press("Enter")
+
+    expect(page.locator(".judge-count")).to_have_text("item 2 of 2")
+    assert Judgement.objects.count() == 1
+    assert all("RangeError" in line or "uncaught" in line for line in console)
+    console.clear()
+
+
 def test_lost_session_keeps_the_judgement_through_sign_in_and_a_closed_tab(judging, sign_in, alice):
     page = judging
     answer(page)

@@ -6,6 +6,7 @@ import { fill, make, wordsFrom } from "../../eqstudio/js/listen-core.js";
 const FIRST_WAIT_MS = 2000;
 const LONGEST_WAIT_MS = 60000;
 const TIMEOUT_MS = 20000;
+const CUT_OFF = new Set(["TypeError", "SyntaxError", "TimeoutError", "AbortError"]);
 const DRAFT_LIFE_MS = 14 * 24 * 3600 * 1000;
 
 export const words = wordsFrom("outbox-words", {
@@ -17,6 +18,7 @@ export const words = wordsFrom("outbox-words", {
   signedOut: "You have been signed out.",
   signIn: "Sign in again in a new tab",
   server: "The server has trouble (answer {status}).",
+  broken: "Something went wrong on this page.",
   send: "Send now",
   refused: "An answer was not accepted: {message}",
   discard: "Discard it",
@@ -35,23 +37,26 @@ function cookie(name) {
 
 /**
  * Send JSON and say what became of it: {state, data, status}. `state` is stored, refused (the server understood and
- * said no), offline, signedOut or server.
+ * said no), offline (also where the answer breaks off half way: it may be stored, and is sent again), signedOut or server.
  */
 export async function postJson(url, body, { keepalive = false } = {}) {
-  let answer;
+  const sent = {
+    method: "POST",
+    headers: { "Content-Type": "application/json", Accept: "application/json", "X-CSRFToken": cookie("csrftoken") },
+    body: JSON.stringify(body),
+    redirect: "manual",
+    keepalive,
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+  };
   try {
-    answer = await fetch(url, {
-      method: "POST",
-      headers: { "Content-Type": "application/json", Accept: "application/json", "X-CSRFToken": cookie("csrftoken") },
-      body: JSON.stringify(body),
-      redirect: "manual",
-      keepalive,
-      signal: AbortSignal.timeout(TIMEOUT_MS),
-    });
+    return await whatBecame(await fetch(url, sent));
   } catch (error) {
-    if (error instanceof TypeError || error.name === "TimeoutError" || error.name === "AbortError") return { state: "offline" };
+    if (CUT_OFF.has(error.name)) return { state: "offline" };
     throw error;
   }
+}
+
+async function whatBecame(answer) {
   const { status } = answer;
   if (answer.type === "opaqueredirect" || status === 401) return { state: "signedOut", status };
   const isJson = (answer.headers.get("Content-Type") ?? "").includes("application/json");
@@ -157,8 +162,18 @@ export class Outbox {
     return this.sending;
   }
 
+  /** Whatever is thrown on the way, it is tried again later. */
   async run() {
     clearTimeout(this.timer);
+    try {
+      await this.sendAll();
+    } catch (error) {
+      this.later({ state: "broken" });
+      throw error;
+    }
+  }
+
+  async sendAll() {
     const tried = new Set();
     for (let entry = this.nextOf(tried); entry; entry = this.nextOf(tried)) {
       tried.add(entry.key);
@@ -193,9 +208,9 @@ export class Outbox {
 
   later(result) {
     this.trouble = result;
-    this.show();
     this.timer = setTimeout(() => this.flush(), this.wait);
     this.wait = Math.min(LONGEST_WAIT_MS, this.wait * 2);
+    this.show();
   }
 
   show() {
