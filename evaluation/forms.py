@@ -106,7 +106,10 @@ class RunForm(forms.Form):
         min_value=1,
         max_value=9,
         initial=2,
-        help_text=_("Two runs show every item in both orders of its options. Three or more odd runs vote."),
+        help_text=_(
+            "Two runs show every item in both orders of its options, so their number is even; a single one is marked on the "
+            "leaderboard. Where grades are asked, three or more odd runs vote."
+        ),
     )
     limit = forms.IntegerField(
         label=_("Only the first items"), required=False, min_value=1, help_text=_("Leave empty to ask all of them.")

@@ -188,40 +188,44 @@ def _people_against(pair: Mapping[str, Any], name: str, metric: Metric, label: s
         "gap": _points(abs(figure["value"])),
         "metric": label,
         "p": _p(pair["p_holm"]),
-        "mde": _points(pair["mde"] or 0.0),
     }
-    if figure["lo"] is None:
-        return (
-            _("On %(metric)s, people and %(model)s differ by %(gap)s points on a single item: too little to say more.")
-            % words
-        )
-    if pair["p_holm"] is None or pair["p_holm"] >= SURE or figure["lo"] * figure["hi"] <= 0:
-        words |= {"lo": _points(figure["lo"]), "hi": _points(figure["hi"])}
+    if pair["p_holm"] is None:
         return (
             _(
-                "People and the best model, %(model)s, cannot be told apart on %(metric)s: people minus model is between %(lo)s and "
-                "%(hi)s points (Holm p %(p)s). This study can see %(mde)s points."
+                "On %(metric)s, people and %(model)s differ by %(gap)s points: it takes two people and two items to say more."
             )
             % words
         )
+    if figure["lo"] is None:
+        return (
+            _("On %(metric)s, people and %(model)s differ by %(gap)s points, the same on every item (Holm p %(p)s).")
+            % words
+        )
+    seen = _(" This study can see %(mde)s points.") % {"mde": _points(pair["mde"])} if pair["mde"] is not None else ""
+    if pair["p_holm"] >= SURE or figure["lo"] * figure["hi"] <= 0:
+        words |= {"lo": _points(figure["lo"]), "hi": _points(figure["hi"])}
+        apart = _(
+            "People and the best model, %(model)s, cannot be told apart on %(metric)s: people minus model is between %(lo)s and "
+            "%(hi)s points (Holm p %(p)s)."
+        )
+        return apart % words + seen
     low, high = sorted((abs(figure["lo"]), abs(figure["hi"])))
     sign = 1 if metric.higher_is_better else -1
-    return _who_is_ahead(words | {"lo": _points(low), "hi": _points(high)}, people=figure["value"] * sign > 0)
+    words |= {"lo": _points(low), "hi": _points(high)}
+    return _who_is_ahead(words, people=figure["value"] * sign > 0) + seen
 
 
 def _who_is_ahead(words: Mapping[str, str], *, people: bool) -> str:
     if people:
         return (
             _(
-                "People are ahead of the best model, %(model)s, by %(gap)s points (%(lo)s to %(hi)s) on %(metric)s; Holm p %(p)s. "
-                "This study can see %(mde)s points."
+                "People are ahead of the best model, %(model)s, by %(gap)s points (%(lo)s to %(hi)s) on %(metric)s; Holm p %(p)s."
             )
             % words
         )
     return (
         _(
-            "The best model, %(model)s, is ahead of people by %(gap)s points (%(lo)s to %(hi)s) on %(metric)s; Holm p %(p)s. "
-            "This study can see %(mde)s points."
+            "The best model, %(model)s, is ahead of people by %(gap)s points (%(lo)s to %(hi)s) on %(metric)s; Holm p %(p)s."
         )
         % words
     )

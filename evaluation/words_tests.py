@@ -11,6 +11,7 @@ TESTS: dict[str, Any] = {
     "exact sign test": gettext_lazy("exact sign test over items"),
     "sign flips of clusters": gettext_lazy("sign-flip test over items"),
     "bootstrap over people and items": gettext_lazy("bootstrap over people and items"),
+    "one person": gettext_lazy("none: a single person"),
     "one cluster": gettext_lazy("none: a single item"),
     "none": gettext_lazy("none: no common item"),
 }

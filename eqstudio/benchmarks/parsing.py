@@ -8,7 +8,7 @@ from eqstudio.benchmarks.parsing_letters import letter_read
 from eqstudio.benchmarks.parsing_text import Folded, Reading, is_refusal
 from eqstudio.benchmarks.trials import Outcome, Parsed, Trial, TrialKind
 
-PARSER_VERSION = "2"
+PARSER_VERSION = "3"
 
 _LETTER_FIELDS = ("selected", "answer", "final_answer", "choice", "selected_option", "option", "prediction", "letter")
 _GRADE_FIELDS = ("score", "grade", "rating", *_LETTER_FIELDS, "评分", "分数", "得分")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from eqstudio.benchmarks.parsing_text import Reading
+from eqstudio.benchmarks.parsing_text import Reading, is_supposed
 
 _WORDS = {
     **dict(
@@ -39,6 +39,20 @@ _POINTS = re.compile(
     rf"(?<![\d.,/-])(?<!满分)(?<!共)(?P<number>\d+(?:\.\d+)?|{_HAN})\s*分(?![钟之数开享析明])(?P<top>)(?P<range>)"
 )
 _BETWEEN = re.compile(r"\bbetween\b|介于|之间", re.IGNORECASE)
+_CLAUSE = r"[^.,;:!?()。\n]"
+_DENIED = re.compile(
+    rf"(?:\b(?:not|never|cannot|hardly|unless|if|nowhere\s+near|short\s+of|less\s+than|more\s+than|below|above|close\s+to)\b|n't\b)"
+    rf"(?:(?!\b(?:so|but|therefore|hence|thus)\b){_CLAUSE}){{0,40}}$"
+    rf"|(?:(?<![差毫])不(?!过|错)|没|未|难以?|别){_CLAUSE}{{0,4}}$|(?:比|低于|高于|接近|将近|不足)\s*$",
+    re.IGNORECASE,
+)
+"""What stands before a grade that is not given."""
+_WANTING = re.compile(
+    rf"\s*(?:(?:is|was|would\s+be)\s+(?:not|too|wrong|undeserved)\b|(?:is|was|would)n't\b|(?:would\s+)?(?:needs?|requires?|take)\b)"
+    rf"|{_CLAUSE}{{0,40}}\b(?:if|unless)\b|\s*(?:太|不)",
+    re.IGNORECASE,
+)
+"""What stands after one."""
 
 
 class _Found(NamedTuple):
@@ -89,7 +103,11 @@ def _last_line(text: str, scale: tuple[int, int]) -> list[_Found]:
         offset -= len(line)
         found = []
         for pattern in (_EXPLICIT, _AFTER_COLON):
-            matches = [match for match in pattern.finditer(line) if not _BETWEEN.search(match.group())]
+            matches = [
+                match
+                for match in pattern.finditer(line)
+                if not _BETWEEN.search(match.group()) and not _in_doubt(line, match)
+            ]
             if matches:
                 found = [_shift(_take(match, scale), offset) for match in matches]
                 break
@@ -112,8 +130,15 @@ def _bare_lines(text: str, scale: tuple[int, int]) -> list[_Found]:
 def _anywhere(text: str, scale: tuple[int, int]) -> list[_Found]:
     found: list[_Found] = []
     for pattern in (_OUT_OF, _POINTS):
-        found.extend(_Found(*_take(match, scale)) for match in pattern.finditer(text))
+        found.extend(_Found(*_take(match, scale)) for match in pattern.finditer(text) if not _in_doubt(text, match))
     return found
+
+
+def _in_doubt(text: str, match: re.Match[str]) -> bool:
+    """Whether the grade is denied, supposed or wished for: ``it doesn't deserve a 4``, ``a 4 if warmer``, ``达不到4分``."""
+    before = text[max(0, match.start() - 100) : match.start("number")]
+    cue = text[max(0, match.start() - 100) : match.start()]
+    return _DENIED.search(cue) is not None or is_supposed(before) or _WANTING.match(text, match.end()) is not None
 
 
 def _shift(taken: tuple[int | None, int, int], offset: int) -> _Found:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from eqstudio.benchmarks.parsing_text import Reading, blank_matches
+from eqstudio.benchmarks.parsing_text import Reading, blank_matches, is_supposed
 from eqstudio.benchmarks.trials import Option
 
 _NOUN = r"(?:option|choice|response|reply|rendition|version|clip|audio|candidate|answer|recording|选项|选择|方案|回答|回应|版本|音频|录音)"
@@ -27,7 +27,7 @@ _STRONG = re.compile(
     r"\b(?:final\s+)?answer(?:\s+(?:is|would\s+be|should\s+be))?\s*[*_`]*\s*[:=>-]?"
     r"|(?<![回应对作问])答\s*[:]|(?:最终)?(?:正确)?答案(?:应该?)?(?:是|为|选)?\s*[:]?|\b(?:my\s+)?(?:final\s+)?choice\s*(?:is|[:=])"
     r"|\b(?:selected|selection|chosen\s+option|selected\s+option)\s*(?:is|[:=])"
-    r"|(?:我)?(?:应该?|会|要)?选(?:择|项)?(?:的是|了)?(?:是|为)?\s*[:]?",
+    r"|(?:我)?(?:应该?|会|要)?选(?:择|(?!项))(?:的是|了)?(?:是|为)?\s*[:]?|选项\s*(?:是|为|[:])\s*[:]?",
     re.IGNORECASE,
 )
 _BOXED = re.compile(r"\\boxed\s*\{([^{}]*(?:\{[^{}]*\}[^{}]*)?)\}")
@@ -61,7 +61,38 @@ _CONDITION = re.compile(
     r"(?:\b(?:if|whether|unless|suppose|supposing|had)\b|(?:\bnot|n't|\bnever|\bcannot)\b(?!.*\bbut\b)|如果|是否|不(?!过)|并非)[^.,;!?。，；！？\n]{0,60}$",
     re.IGNORECASE,
 )
+_WRONG = (
+    r"(?:wrong|incorrect|worse|worst|less|least|bad|poor(?:er)?|unfit|unsuitable|inappropriate|inferior|dissonant|dismissive|"
+    r"cold(?:er|est)?|harsh(?:er|est)?)"
+)
+_CUE_AGAINST = re.compile(
+    rf"\b{_WRONG}\s+(?:[a-z]+\s+){{0,2}}$|\b(?:some|others?|many|most|few)(?:\s+[a-z]+){{0,2}}\s+$|\b(?:avoid|reject|hesitat)\w*\s[^.,;!?\n]{{0,20}}$"
+    r"|\b(?:one|you|they|people|listeners?|users?|he|she)\s+(?:would|could|might|may|can)\s+$|\b(?:might|may|could)\s+say\s+(?:that\s+)?(?:the\s+)?$"
+    r"|(?:错误?|最差|更差)的?$|(?:别|勿|避免|拒绝|难以|很难|有人会?|有些人会?)[^.,;!?\n]{0,3}$",
+    re.IGNORECASE,
+)
+"""What stands before a cue that names what is not the answer, or what others would say."""
+_MENTION_AGAINST = re.compile(
+    rf"[*_`\"')\]}}]*\s*(?:(?:is|was|would\s+be|seems|sounds|feels)\s+(?:[a-z]+\s+){{0,2}}{_WRONG}\b|(?:is|was|would)(?:n't|\s+not)\b"
+    r"|(?:的[^.,;!?\n]{1,6})?(?:并?不(?!仅|但|光|只)|太|是错|有误|很?冷淡|更差))",
+    re.IGNORECASE,
+)
+"""What stands after an option that is no answer: ``B would be wrong``, ``A不合适``."""
+_AHEAD_OF = re.compile(
+    rf"(?:的[^.,;!?\n不没比]{{1,8}})?\s*(?:要|明显|显然|确实)?比\s*{_NOUN}?\s*[A-J1-9][^.,;!?\n不没]{{0,8}}?更(?:好|合适|恰当|温和|温暖|有同理心|自然|贴切|体贴)"
+    r"(?![^,;!?。\n]{0,3}(?:吗|[?]))"
+)
+"""``A比B更好``: the option on the left is meant."""
+_BEHIND = re.compile(r"(?:比|与|和|跟|较)[^.,;!?\n]{0,10}$")
 _CLAUSE_END = re.compile(r"[^.,;!?。，；！？\n]*([.,;!?。，；！？\n]|$)")
+
+
+_DENIED = (
+    r"(?:(?:\bnot|n't|\bnever|\bhardly|\bbarely|\bscarcely|\banything\s+but|\bfar\s+from|\bno\s+longer|\bneither|\bnor)"
+    r"(?:\s+(?:a|an|the|really|quite|entirely|fully|completely|wholly|totally|exactly|always|very|so|too|particularly|truly)\b){0,2}"
+    r"|(?:不是|并非|没有?|未|非|不)(?:太|大|够|很|算|完全|怎么|十分|那么)?)\s*[\"'*(]*"
+)
+"""What denies the words of an option that follow it."""
 
 
 class Mention(NamedTuple):
@@ -109,11 +140,12 @@ class _Reader:
             rf"(?:\s+be)?{_OPEN}(?:the\s+)?(?:{_NOUN}\s*)?[*_`\"'(]*"
             rf"(?:{self.capital}(?![A-Za-z0-9'])|[1-9](?!\d)|(?:(?:{'|'.join(_ORDINALS)})(?:\s+(?:one|{_NOUN})|个|种|段)?))"
         )
-        texts = "|".join(re.escape(words) for words in sorted(self.texts, key=len, reverse=True))
+        texts = "|".join(self._words(words) for words in sorted(self.texts, key=len, reverse=True))
         self.text = blank_matches(re.compile(negation, re.IGNORECASE), text)
         if texts:
-            denied = rf"(?:\bnot|n't|\bnever|不是|并非|而不是|没有?)(?:\s+(?:a|an|the|really|quite))?\s*[\"'*(]*(?:{texts})(?![A-Za-z0-9])"
-            self.text = blank_matches(re.compile(denied, re.IGNORECASE), self.text)
+            self.text = blank_matches(
+                re.compile(rf"(\S)[不没]\1|(?!{texts}){_DENIED}(?:{texts})", re.IGNORECASE), self.text
+            )
         self.whole_token = re.compile(
             rf"[\s*_`\"'(\[{{$\\<#>-]*(?:the\s+)?(?:(?:final\s+)?answer\s*(?:is)?\s*:?\s*)?(?:(?:{_NOUN})\s*)?[\s*_`\"'(\[{{]*"
             rf"(?:({self.any_letter})|([1-9]\d?))(?:\s*(?:选项|option))?[\s*_`\"')\]}}$>.,:;!。,、]*",
@@ -176,8 +208,12 @@ class _Reader:
             alone = match.group(3)
             if letter is None or (alone and not alone.isupper()):
                 continue
+            ahead = _AHEAD_OF.match(self.text, match.end())
+            if ahead:
+                found.append(Mention(letter, match.start(), match.end()))
             praised = _AFTER_PRAISE.match(self.text, match.end())
-            if praised and not self._in_doubt(self.text, match.start(), praised.end()):
+            behind = _BEHIND.search(self.text, max(0, match.start() - 20), match.start())
+            if praised and not behind and not self._in_doubt(self.text, match.start(), praised.end()):
                 found.append(Mention(letter, match.start(), match.end()))
         return found
 
@@ -186,7 +222,7 @@ class _Reader:
         found: list[Mention] = []
         rest = self.text
         for words in sorted(self.texts, key=len, reverse=True):
-            pattern = re.compile(rf"(?<![A-Za-z0-9]){re.escape(words)}(?![A-Za-z0-9])", re.IGNORECASE)
+            pattern = re.compile(rf"(?<![A-Za-z0-9]){self._words(words)}", re.IGNORECASE)
             found.extend(Mention(self.texts[words], match.start(), match.end()) for match in pattern.finditer(rest))
             rest = blank_matches(pattern, rest)
         return found
@@ -235,7 +271,7 @@ class _Reader:
             letter = self._letter(number.group(1))
             return Mention(letter, number.start(), number.end()) if letter else None
         for words, letter in sorted(self.texts.items(), key=lambda pair: -len(pair[0])):
-            exact = re.compile(rf"{re.escape(words)}(?![A-Za-z0-9])", re.IGNORECASE).match(text, start)
+            exact = re.compile(self._words(words), re.IGNORECASE).match(text, start)
             if exact:
                 return Mention(letter, exact.start(), exact.end())
         return self._ordinal_at(text, cue.end())
@@ -256,10 +292,20 @@ class _Reader:
             return strong and re.match(r"[\s*_`\"')\]}$.。!]*(?:\n|$)", after) is not None
         if token.group(1) not in "AI":
             return True
-        goes_on = re.match(
-            r"\s+(?!or\b|and\b|because\b|since\b|as\b|with\b|over\b|due\b|for\b|is\b|sounds\b)[a-z]", after
+        joined = r"or|and|because|since|as|with|over|due|for|is|sounds"
+        goes_on = re.match(rf"\s+(?!(?:{joined})\b)[a-z]", after)
+        shouted = re.match(
+            rf"[ \t]+(?!(?:{joined}|the|this|that|it|its|she|he|they|we|my|but)\b)[A-Z][A-Za-z']+(?!\s*:)\b",
+            after,
+            re.IGNORECASE,
         )
-        return goes_on is None
+        return goes_on is None and shouted is None
+
+    @staticmethod
+    def _words(words: str) -> str:
+        """The pattern of an option's words. A ``no`` before a noun (no idea, no way) denies that and is no answer."""
+        noun = r"(?!\s+(?!it\b|he\b|she\b|they\b|there\b|this\b|that\b|the\b|because\b|since\b|as\b)[A-Za-z])"
+        return rf"{re.escape(words)}(?![A-Za-z0-9]){noun if words.casefold() == 'no' else ''}"
 
     def _another_follows(self, text: str, end: int) -> bool:
         joined = rf"[\s*_`\"')\]}}$]*(?:\b(?:or|and)\b|[/&+|]|或者?|和|与|及|还是)\s*{_OPEN}(?:{_NOUN}\s*)?(?:{self.capital}|[1-9])(?![A-Za-z0-9'])"
@@ -269,7 +315,10 @@ class _Reader:
     @staticmethod
     def _in_doubt(text: str, start: int, end: int) -> bool:
         """Inside a condition, a denial or a question."""
-        if _CONDITION.search(text[max(0, start - 80) : start]):
+        before = text[max(0, start - 80) : start]
+        if _CONDITION.search(before) or _CUE_AGAINST.search(before) or is_supposed(before):
+            return True
+        if _MENTION_AGAINST.match(text, end):
             return True
         rest = _CLAUSE_END.match(text, end)
         return rest is not None and rest.group(1) == "?"

@@ -18,6 +18,11 @@ _REFUSAL = re.compile(
     r"|抱歉|对不起|无法(?:回答|提供|处理|收听|听|协助|帮助|播放|访问)|不能(?:回答|提供|处理|协助|帮助)|拒绝回答",
     re.IGNORECASE,
 )
+_SUPPOSED = re.compile(
+    r"(?:\bif\b(?!\s+(?:i|we|you)\s+(?:had|have|must|were\s+(?:to|asked|forced))\b)|(?:^|[.,;!?\n]\s*)(?:were|had)\b)[^.;!?\n]{0,80}\bwould\b[^.;!?\n]{0,20}$"
+    r"|(?:如果|假如|假设|要是|倘若)(?!要|让|必须|非要|一定)[^.;!?。\n]{0,30}$",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -99,3 +104,10 @@ def blank_matches(pattern: re.Pattern[str], text: str) -> str:
 def is_refusal(text: str) -> bool:
     """Whether the text declines to answer. An undecided answer is not a refusal."""
     return _REFUSAL.search(text) is not None
+
+
+def is_supposed(before: str) -> bool:
+    """Whether what follows ``before`` is only supposed: ``if it were warmer, I would``, ``如果语气再温和些，``. The politeness of
+    ``if I had to choose, I would`` supposes nothing.
+    """
+    return _SUPPOSED.search(before) is not None

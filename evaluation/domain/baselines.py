@@ -14,7 +14,17 @@ from eqstudio.benchmarks.base import Metric, Score
 from eqstudio.estimates import Estimate
 from evaluation.domain.metrics import Sheet, majority
 from evaluation.domain.resampling import Floats, Resampling, interval, ratio
-from evaluation.domain.statistics import POWER_Z, Comparison, mean_estimate, rate_estimate
+from evaluation.domain.statistics import (
+    FEW_CLUSTERS,
+    FLIPS,
+    POWER_Z,
+    Comparison,
+    alike_interval,
+    cluster_sums,
+    mean_estimate,
+    rate_estimate,
+    sign_flip_p,
+)
 
 NOBODY = "nobody has answered"
 FEW_VOTERS = "a majority needs an item that three people have answered"
@@ -74,10 +84,14 @@ def crossed_means(matrix: Floats, resampling: Resampling) -> Floats:
     return ratio((weights * np.nan_to_num(drawn)).sum(axis=1), weights.sum(axis=1))
 
 
-def crossed_compare(people: Floats, other: Floats, *, resampling: Resampling) -> Comparison:
-    """People against one respondent on the items both answered: persons and items are resampled together.
+def crossed_compare(
+    people: Floats, other: Floats, clusters: Sequence[str], *, resampling: Resampling, rng: np.random.Generator
+) -> Comparison:
+    """People (people x items) against one respondent on the items both answered: persons and clusters of items are resampled
+    together. One person shows no spread of people and one cluster none of items: then neither interval nor p.
 
-    The p-value is the share of replicates on the other side of 0, doubled.
+    The p-value is the share of replicates on the other side of 0, doubled. Below 30 clusters, or where nothing varies, that is
+    too sure: then it is no smaller than that of sign flips of the clusters, and ``test`` names the one that decided.
     """
     both = np.isfinite(other) & np.isfinite(people).any(axis=0) if people.size else np.zeros(len(other), dtype=bool)
     n = int(both.sum())
@@ -85,13 +99,25 @@ def crossed_compare(people: Floats, other: Floats, *, resampling: Resampling) ->
         return Comparison(Estimate.undefined("no item was answered by both"), None, "none")
     gaps = np.where(both, people - np.where(both, other, 0.0), np.nan)
     value = float(np.nanmean(person_means(gaps)))
+    names = [name for name, is_both in zip(clusters, both, strict=True) if is_both]
+    groups = len(set(names))
+    if groups == 1:
+        return Comparison(Estimate(value, None, None, n), None, "one cluster")
+    if int(np.isfinite(gaps).any(axis=1).sum()) == 1:
+        return Comparison(Estimate(value, None, None, n), None, "one person")
     means = crossed_means(gaps, resampling)
-    means = means[np.isfinite(means)]
-    lo, hi = interval(means)
-    means = np.round(means, 12)  # what cancels out is 0, whatever the order in which it was added up
+    means = np.round(means[np.isfinite(means)], 12)  # what cancels out is 0, in whatever order it was added up
+    alike = bool(np.ptp(means) == 0)
+    shares = set(np.unique(np.concatenate([people[np.isfinite(gaps)], other[both]]))) <= {0.0, 1.0}
+    lo, hi = alike_interval(value, groups, shares=shares) if alike else interval(means)
     tail = min(float((means <= 0).mean()), float((means >= 0).mean()))
-    p = min(1.0, 2 * (tail * len(means) + 1) / (len(means) + 1))
-    return Comparison(Estimate(value, lo, hi, n), p, "bootstrap over people and items", POWER_Z * float(means.std()))
+    p, test = min(1.0, 2 * (tail * len(means) + 1) / (len(means) + 1)), "bootstrap over people and items"
+    if alike or groups < FEW_CLUSTERS:
+        flipped = sign_flip_p(cluster_sums(np.nanmean(gaps[:, both], axis=0), names), rng=rng)
+        if alike or flipped > p:
+            p, test = flipped, FLIPS
+    mde = None if alike else POWER_Z * float(means.std())
+    return Comparison(Estimate(value, lo, hi, n), p, test, mde)
 
 
 def median_person(matrix: Floats, resampling: Resampling) -> Estimate:

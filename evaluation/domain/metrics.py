@@ -10,6 +10,7 @@ from eqstudio.benchmarks.base import Metric, Score
 from evaluation.domain.slots import Pick
 
 SLOTS = ("A", "B")
+OPTIONS = frozenset("ABCDEFGHIJ")
 TWO_OPTIONS = frozenset({None, 0.5})
 """The chance of guessing that a score carries where there are two options; a forced choice carries none."""
 
@@ -39,10 +40,13 @@ class Sheet:
     outcomes: dict[str, int] = field(default_factory=dict)
     runs: set[int] = field(default_factory=set)
     picks: list[Pick] = field(default_factory=list)
+    offered: bool = False
+    """Whether any of the questions offered options, which stand in one order or the other."""
     known: dict[str, dict[int, float]] = field(default_factory=dict)
     """What ``figures`` has worked out, by metric."""
 
     def add(self, mark: Mark) -> None:
+        self.offered = self.offered or mark.letter in OPTIONS
         if mark.letter in SLOTS and mark.score.correct is not None and mark.score.gold in TWO_OPTIONS:
             self.picks.append(Pick(mark.item, mark.key, mark.run, SLOTS.index(mark.letter), mark.score.correct))
         self.items.setdefault(mark.item, {}).setdefault(mark.run, {})[mark.key] = mark.score
@@ -59,6 +63,13 @@ class Sheet:
     def votes(self) -> bool:
         """Three, five ... runs vote on every question; one, two, four ... are averaged."""
         return len(self.runs) >= 3 and len(self.runs) % 2 == 1  # noqa: PLR2004 -- a majority needs three
+
+    @property
+    def orders_equal(self) -> bool | None:
+        """Whether each item was asked equally often in both orders: odd runs mirror the even ones. None without options."""
+        if not self.offered:
+            return None
+        return all(2 * sum(run % 2 for run in runs) == len(runs) for runs in self.items.values())
 
     @property
     def answers(self) -> int:

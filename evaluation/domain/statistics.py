@@ -16,6 +16,9 @@ REPLICATES = 4_000
 LEVEL = (2.5, 97.5)
 FEW_CLUSTERS = 30
 EXACT_CLUSTERS = 12
+ALIKE = 1e-12
+"""Differences below this are rounding."""
+FLIPS = "sign flips of clusters"
 POWER_Z = 1.959964 + 0.841621
 """Two-sided .05 and power .8."""
 
@@ -39,6 +42,7 @@ def mean_estimate(
 
     Wilson where they are zeros and ones of independent items; else the cluster-robust interval (t with G-1 degrees of
     freedom, factor G/(G-1)), and the cluster bootstrap where there are fewer than 30 clusters. ``bounds`` clips the interval.
+    Where all clusters are alike neither shows any spread: then Wilson with one count a cluster for zeros and ones, else none.
     """
     n = len(values)
     if n == 0:
@@ -51,6 +55,9 @@ def mean_estimate(
     mean = float(array.mean())
     if len(sums) == 1:
         return Estimate(mean, None, None, n)
+    if _alike(sums, counts, mean):
+        shares = set(np.unique(array)) <= {0.0, 1.0}
+        return Estimate(mean, *(wilson(mean * len(sums), len(sums)) if shares else (None, None)), n)
     if len(sums) < FEW_CLUSTERS:
         lo, hi = _bootstrap_mean(sums, counts, rng)
     else:
@@ -77,6 +84,33 @@ def _cluster_sums(values: Floats, clusters: Sequence[str]) -> tuple[Floats, Floa
     return np.bincount(index, weights=values).astype(float), np.bincount(index).astype(float)
 
 
+def cluster_sums(values: Floats, clusters: Sequence[str]) -> Floats:
+    """The sum of the values of each cluster, in the order of their names."""
+    return _cluster_sums(values, clusters)[0]
+
+
+def _alike(sums: Floats, counts: Floats, mean: float) -> bool:
+    """Whether every cluster has the same mean, so that resampling them shows no spread."""
+    return bool(np.all(np.abs(sums - mean * counts) < ALIKE * counts))
+
+
+def alike_interval(difference: float, clusters: int, *, shares: bool) -> tuple[float | None, float | None]:
+    """The interval of a difference that is the same in every one of ``clusters``, which resampling would call certain.
+
+    Of zeros and ones (``shares``): by Wilson's bound on the share of clusters on which the two could yet differ otherwise; of
+    anything else nothing tells how large another difference could be, and there is none.
+    """
+    if not shares:
+        return None, None
+    other = wilson(0, clusters)[1]
+    if abs(difference) < ALIKE:
+        return -other, other
+    if abs(abs(difference) - 1) < ALIKE:
+        edge = difference * (1 - 2 * other)
+        return min(edge, difference), max(edge, difference)
+    return None, None
+
+
 def _bootstrap_mean(sums: Floats, counts: Floats, rng: np.random.Generator) -> tuple[float, float]:
     """Resample clusters. Equal (sum, count) pairs are drawn together: one multinomial over the patterns, exactly the same."""
     patterns, multiplicity = np.unique(np.stack([sums, counts], axis=1), axis=0, return_counts=True)
@@ -94,7 +128,7 @@ class Comparison:
     p: float | None
     test: str
     mde: float | None = None
-    """The smallest difference this comparison could have seen (two-sided .05, power .8)."""
+    """The smallest difference this comparison could have seen (two-sided .05, power .8); None where nothing varies."""
     discordant: tuple[int, int] | None = None
     """On how many items the first is ahead, and the second; what McNemar's and the sign test look at."""
 
@@ -119,17 +153,18 @@ def paired_compare(
     mean = float(differences.mean())
     if len(sums) == 1:
         return Comparison(Estimate(mean, None, None, len(items)), None, "one cluster")
-    lo, hi = _bootstrap_mean(sums, counts, rng)
+    yes_no = {a[item] for item in items} | {b[item] for item in items} <= {0.0, 1.0}
+    alike = _alike(sums, counts, mean)
+    lo, hi = alike_interval(mean, len(sums), shares=yes_no) if alike else _bootstrap_mean(sums, counts, rng)
     estimate = Estimate(mean, lo, hi, len(items))
-    mde = POWER_Z * clustered_se(differences, names)
+    mde = None if alike else POWER_Z * clustered_se(differences, names)
     discordant = int((differences > 0).sum()), int((differences < 0).sum())
     single = len(sums) == len(items)
     if single and set(np.unique(differences)) <= {-1.0, 0.0, 1.0}:
-        yes_no = {a[item] for item in items} | {b[item] for item in items} <= {0.0, 1.0}
         test = "exact McNemar" if yes_no else "exact sign test"
         return Comparison(estimate, mcnemar_exact(*discordant), test, mde, discordant)
     # A stream of its own: how much the bootstrap took of ours depends on which of the two is named first.
-    return Comparison(estimate, sign_flip_p(sums, rng=rng.spawn(1)[0]), "sign flips of clusters", mde, discordant)
+    return Comparison(estimate, sign_flip_p(sums, rng=rng.spawn(1)[0]), FLIPS, mde, discordant)
 
 
 def mcnemar_exact(b: int, c: int) -> float:

@@ -66,7 +66,7 @@ that is numbered this much higher; in figures and on pages both are the same run
 
 
 class Sitting(models.Model):
-    """One pass of one respondent through the exam. ``run`` counts repeats; ``order_seed`` fixes item and option order.
+    """One pass of one respondent through the exam. ``run`` counts repeats; ``order_seed`` fixes item and option order (a person's carries the marks of ``domain.order`` on top).
 
     Whoever sat a pilot may sit again when it counts: the pilot's sittings are numbered apart.
     """

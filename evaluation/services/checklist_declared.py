@@ -281,14 +281,18 @@ DECLARED: Mapping[str, Callable[[Declared], str | None]] = {
 """By the number of the question. An answer stands before what the database alone can tell of the same question."""
 
 
-def differences_of(declared: Declared, *, hears: bool = True) -> list[str]:
-    """Everything that people and models did not get alike: what the studio knows of itself, and what the protocol writes down."""
+def differences_of(declared: Declared, *, hears: bool = True, both_orders: bool = True) -> list[str]:
+    """Everything that people and models did not get alike: what the studio knows of itself, and what the protocol writes down.
+    ``both_orders``: every model was asked each item equally often in both orders of the options.
+    """
     execution, design = declared.protocol.execution, declared.protocol.design
     found = [
         _("People have a page with players; models are given messages that hold the same text and the same sound."),
         _("People have to hear %(share)g %% of every clip before they answer; of a model that cannot be known.")
         % {"share": round(100 * execution.gate_share, 2)},
-        _("A person answers in one order of the options; a model is asked in both."),
+        _("A person answers in one order of the options; a model is asked in both.")
+        if both_orders
+        else _("A person answers in one order of the options; not every model was asked in both equally often."),
     ]
     if execution.practice or execution.attention or execution.repeats:
         found.append(

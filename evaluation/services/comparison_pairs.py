@@ -42,7 +42,13 @@ def pair_of(board: Board, a: Row, b: Row, metric: Metric) -> dict[str, Any]:
     """One paired comparison on the items both answered. Items of one prompt or script are a cluster."""
     if a.pooled:
         matrix = board.matrix(a, metric)
-        found = bl.crossed_compare(matrix, board.matrix(b, metric)[0], resampling=board.resampling.persons(a.places))
+        found = bl.crossed_compare(
+            matrix,
+            board.matrix(b, metric)[0],
+            board.clusters,
+            resampling=board.resampling.persons(a.places),
+            rng=board.rng,
+        )
     else:
         names = dict(zip(board.items, board.clusters, strict=True)) if board.clustered else None
         ours = {item: value for item, value in a.figures(metric)[0].items() if item in board.column}

@@ -16,7 +16,7 @@ from eqstudio.errors import InvalidInput
 from evaluation.domain.baselines import ceiling
 from evaluation.domain.norms import NoNorm, Norm
 from evaluation.domain.resampling import Resampling
-from evaluation.models import Study
+from evaluation.models import Respondent, Study
 from evaluation.selectors import ItemFacts, item_facts, item_set_of, left_out, sample_told, weights_of
 from evaluation.services.comparison_pairs import EXPLORED, explorations_build, pairs_build
 from evaluation.services.comparison_rows import (
@@ -178,7 +178,10 @@ class _Table(NamedTuple):
 
 
 def _table(benchmark: Benchmark, board: Board, norm: str, item_set: str) -> _Table:
-    table = [entry_of(board, row, benchmark.metrics, benchmark.scale) for row in board.rows]
+    table = [
+        entry_of(board, row, benchmark.metrics, benchmark.scale) | {"orders_equal": _orders_equal(benchmark, row)}
+        for row in board.rows
+    ]
     constant = constant_entry(board, benchmark.metrics, benchmark.scale)
     table += [*([constant] if constant else []), chance_entry(benchmark.metrics)]
     chosen = norm_of(norm=norm, benchmark=benchmark, board=board, table=table, item_set=item_set)
@@ -186,6 +189,13 @@ def _table(benchmark: Benchmark, board: Board, norm: str, item_set: str) -> _Tab
     for entry in table:
         seq_add(entry, chosen)
     return _Table([plain(entry) for entry in table], chosen, out)
+
+
+def _orders_equal(benchmark: Benchmark, row: Row) -> bool | None:
+    """Whether a system was asked in both orders equally often; None for people, who see one, and where grades are asked."""
+    if row.pooled or row.kind == Respondent.Kind.PERSON or benchmark.scale is not None:
+        return None
+    return row.sheets[0].orders_equal
 
 
 def _groups(

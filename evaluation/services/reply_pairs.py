@@ -85,15 +85,16 @@ def _pair(a: Group, b: Group, grade: Grade, items: _Items, rng: np.random.Genera
     theirs = _by_item(b.replies, grade)
     if a.kind == PEOPLE_KIND:
         people = np.stack([_line(_by_item(one, grade), items) for one in a.persons])
-        found = bl.crossed_compare(people, _line(theirs, items), resampling=items.resampling)
+        clusters = [items.clusters[name] for name in items.names]
+        found = bl.crossed_compare(people, _line(theirs, items), clusters, resampling=items.resampling, rng=rng)
     else:
         ours = _by_item(a.replies, grade)
         place = {name: at for at, name in enumerate(items.names)}
-        clusters = {place[name]: items.clusters[name] for name in items.names} if items.clustered else None
+        shared = {place[name]: items.clusters[name] for name in items.names} if items.clustered else None
         found = st.paired_compare(
             {place[item]: value for item, value in ours.items()},
             {place[item]: value for item, value in theirs.items()},
-            clusters,
+            shared,
             rng=rng,
         )
     return {

@@ -12,6 +12,7 @@ from datetime import datetime
 import structlog
 from django.utils import timezone
 
+from eqstudio.benchmarks import benchmark_get
 from eqstudio.errors import Conflict, InvalidInput, StudioError
 from eqstudio.events import event_record
 from eqstudio.models import User
@@ -54,11 +55,16 @@ def study_run(
 ) -> Respondent:
     """Enter a model for a study: one Respondent with its RunSpec and ``runs`` sittings, to be advanced step by step.
 
-    The same RunSpec again resumes: stopped sittings may go on, a larger limit asks the further items, and what is set in
+    Where options are offered the number of runs is even, so that each item is asked in both orders equally often; a single run
+    is the first half of two and is marked on the leaderboard until the second. The same RunSpec again resumes: stopped sittings may go on, a larger limit asks the further items, and what is set in
     ``limits`` takes the place of what was set before. Writes one Event, and one more for limits.
     """
     if runs < 1:
         raise InvalidInput("A model sits at least once.", field="runs")
+    if runs > 1 and runs % 2 == 1 and benchmark_get(study.benchmark).scale is None:
+        raise InvalidInput(
+            f"{runs} runs show the two orders of the options unequally often: give an even number.", field="runs"
+        )
     if limit is not None and limit < 1:
         raise InvalidInput("The limit is a number of items, at least 1.", field="limit")
     if not study.is_open:

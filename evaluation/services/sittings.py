@@ -11,7 +11,15 @@ from eqstudio.benchmarks.base import Answered, ItemView, Trial
 from eqstudio.errors import Conflict, InvalidInput
 from eqstudio.events import event_record
 from eqstudio.models import User
-from evaluation.domain.order import order_seed, trial_mirror, trial_rng
+from evaluation.domain.order import (
+    CROSSED,
+    MIRRORED,
+    crossed_seed,
+    options_seed,
+    order_seed,
+    trial_mirror,
+    trial_rng,
+)
 from evaluation.models import Part, Respondent, Sitting, Study, TrialRecord
 from evaluation.models.respondents import RUNS
 from evaluation.selectors import order_of, protocol_of
@@ -71,7 +79,7 @@ def sitting_open(
         pilot=protocol.execution.pilot,
         defaults={
             "limit": limit,
-            "order_seed": order_seed(study_seed=study.seed, respondent=_order_name(sits), run=run % RUNS),
+            "order_seed": lambda: _order_seed(sits, run, pilot=protocol.execution.pilot),
         },
     )
     if created and sits.kind == Respondent.Kind.PERSON:
@@ -89,8 +97,23 @@ def key_access_mark(*, sitting: Sitting, user: User) -> bool:
     return sitting.key_access
 
 
+def _order_seed(respondent: Respondent, run: int, *, pilot: bool) -> int:
+    """A new sitting's seed. Of the two orders of options a person gets the one that fewer people of the study have, so that who
+    joins next sees every item mirrored.
+    """
+    study = respondent.study
+    seed = order_seed(study_seed=study.seed, respondent=_order_name(respondent), run=run % RUNS)
+    if respondent.kind != Respondent.Kind.PERSON:
+        return seed
+    others = Sitting.objects.filter(
+        respondent__study=study, respondent__kind=Respondent.Kind.PERSON, run=run, pilot=pilot, order_seed__gte=CROSSED
+    ).exclude(state=Sitting.State.CANCELLED)
+    mirrored = others.filter(order_seed__gte=MIRRORED).count()
+    return crossed_seed(seed, mirrored=2 * mirrored < others.count())
+
+
 def _order_name(respondent: Respondent) -> str:
-    """Everybody has an order of their own, but all answers from files share one, and so do all runs of one model: what it
+    """Every person has an order of items of their own, but all answers from files share one, and so do all runs of one model: what it
     answers with its sound, without and with another can then be held against each other question by question.
     """
     if respondent.run_spec is not None:
@@ -144,18 +167,21 @@ def trial_build(
 ) -> Trial | None:
     """Ask the benchmark, in the variant of the protocol and as the evaluator of a model asks it.
 
-    A second run of a model, and a repetition, shows the options in the opposite order. ``item`` is the dialogue's view where
-    it was read already.
+    A second run of a model, every second person, and a repetition show the options in the opposite order. ``item`` is the
+    dialogue's view where it was read already.
     """
     respondent = sitting.respondent
-    rng = trial_rng(seed=sitting.order_seed, dialogue=dialogue.uid)
+    seed = options_seed(sitting.order_seed, study_seed=respondent.study.seed)
+    rng = trial_rng(seed=seed, dialogue=dialogue.uid)
     benchmark = benchmark_get(respondent.study.benchmark)
     evaluator = evaluator_of(respondent)
     design = design_for(respondent.study, evaluator, dialogue)
     trial = benchmark.next_trial(item or item_view(dialogue=dialogue), answered, rng, design)
     if trial is None:
         return None
-    if part == Part.REPEAT or (respondent.kind != Respondent.Kind.PERSON and sitting.run % 2 == 1):
+    person = respondent.kind == Respondent.Kind.PERSON
+    mirrored = bool(sitting.order_seed & MIRRORED) if person else sitting.run % 2 == 1
+    if mirrored != (part == Part.REPEAT):
         trial = trial_mirror(trial)
     return trial if evaluator is None else evaluator.trial(trial)
 

@@ -37,7 +37,11 @@ def study_report(request: HttpRequest, uid: str) -> HttpResponse:
     result = seen(request, study).result
     blocks = checklist_build(study=study, comparison=result)
     declared = declared_of(study)
-    differences = differences_of(declared, hears=hears_everywhere(study=study))
+    differences = differences_of(
+        declared,
+        hears=hears_everywhere(study=study),
+        both_orders=not any(entry.get("orders_equal") is False for entry in result["respondents"]),
+    )
     if "download" in request.GET:
         response = HttpResponse(
             checklist_markdown(study, blocks, differences), content_type="text/markdown; charset=utf-8"

@@ -88,7 +88,8 @@ def test_people_are_pooled_and_stay_pseudonyms():
 
 def test_pairs_are_tested_and_corrected():
     study = speecheq_study(items=8)
-    sit_through(study, user=annotator())
+    for _person in range(2):
+        sit_through(study, user=annotator())
     sit_through(study, respondent=model_respondent(study, name="bad"), choose=wrong_answer)
     sit_through(study, respondent=model_respondent(study, name="good"))
     pairs = {
@@ -245,13 +246,24 @@ def test_the_sentence_says_who_is_ahead(person, model, begins):
         person = respondent_drive(respondent=study_run(study=study, backend="first", runs=1)) and None
     if person == "curator":
         person = sit_through(study, user=researcher()) and None
-    if person:
+    for _person in range(2 if person else 0):
         sit_through(study, user=annotator(), choose=person)
     if model:
         sit_through(study, respondent=model_respondent(study), choose=model)
     metric = next(one for one in benchmark_get("speecheq").metrics if one.name == "acc_traj")
     sentence = comparison_sentence(comparison_build(study=study), metric, metric_label(metric, "en"))
     assert sentence.startswith(begins)
+
+
+def test_the_sentence_of_one_person_says_what_it_takes():
+    study = speecheq_study(items=6)
+    sit_through(study, user=annotator())
+    sit_through(study, respondent=model_respondent(study), choose=wrong_answer)
+    metric = next(one for one in benchmark_get("speecheq").metrics if one.name == "acc_traj")
+    sentence = comparison_sentence(comparison_build(study=study), metric, "accuracy")
+    assert sentence == (
+        "On accuracy, people and model differ by 100 points: it takes two people and two items to say more."
+    )
 
 
 def test_the_command_prints_one_document(capsys):

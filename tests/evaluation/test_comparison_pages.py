@@ -80,7 +80,8 @@ def test_the_page_says_who_was_kept_out(client):
 
 def test_a_row_with_over_five_percent_unread_is_unfit_and_never_the_best(client):
     study = speecheq_study(items=4)
-    sit_through(study, user=annotator(), choose=wrong_answer)
+    for _person in range(2):
+        sit_through(study, user=annotator(), choose=wrong_answer)
     calls = iter(range(100))
     muddled = model_respondent(study, name="muddled")
     sit_through(study, respondent=muddled, choose=lambda record: "both" if next(calls) == 0 else right_answer(record))
@@ -91,6 +92,32 @@ def test_a_row_with_over_five_percent_unread_is_unfit_and_never_the_best(client)
     page = client.get(reverse("comparison", args=[study.uid])).content.decode()
     assert "unfit: over 5 % unread" in page
     assert "the best model, clear" in page
+
+
+def test_a_system_that_was_not_asked_in_both_orders_equally_often_is_marked(client):
+    study = speecheq_study(items=2)
+    respondent_drive(respondent=study_run(study=study, backend="first", runs=2))
+    half = study_run(study=study, backend="random", runs=1)
+    respondent_drive(respondent=half)
+    sit_through(study, user=annotator())
+    found = {name: row.get("orders_equal") for name, row in rows_of(comparison_build(study=study)).items()}
+    assert (found["first"], found["random"], found["Person 1"], found["chance"]) == (True, False, None, None)
+    client.force_login(researcher())
+    assert client.get(reverse("comparison", args=[study.uid])).content.decode().count("orders unequal") == 1
+    report = reverse("study_report", args=[study.uid])
+    assert "not every model was asked in both equally often" in client.get(report).content.decode()
+    respondent_drive(respondent=study_run(study=study, backend="random", runs=2))
+    assert "orders unequal" not in client.get(reverse("comparison", args=[study.uid])).content.decode()
+    assert "a model is asked in both." in client.get(report).content.decode()
+
+
+def test_an_odd_number_of_runs_is_refused_where_options_have_an_order(client):
+    study = speecheq_study(items=1)
+    client.force_login(researcher())
+    given = {"backend": "random", "evaluator": "mcq", "runs": 3}
+    page = client.post(reverse("run_new", args=[study.uid]), given).content.decode()
+    assert ("give an even number" in page, study.respondents.exists()) == (True, False)
+    assert study_run(study=emosbench_study(items=1), backend="random", runs=3).sittings.count() == 3
 
 
 def test_grades_have_kappa_recall_and_a_constant_to_be_held_against():

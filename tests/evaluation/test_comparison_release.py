@@ -15,11 +15,12 @@ from evaluation.models import Response
 from evaluation.services import comparison_build, release_build, respondent_drive, study_run
 from evaluation.services.judging import judge_advance, judge_create
 from tests.eqstudio.factories import annotator, researcher
-from tests.evaluation.compared import sat
+from tests.evaluation.compared import mixed, sat
 from tests.evaluation.factories import (
     echomind_study,
     emosbench_study,
     model_respondent,
+    right_answer,
     sit_through,
     speecheq_study,
     uneven_study,
@@ -48,7 +49,10 @@ def recomputed(folder):
 def test_the_release_recomputes_every_number_with_the_standard_library(make, tmp_path):
     study = sat(make(items=5))
     sit_through(study, user=researcher(), choose=wrong_answer)
-    respondent_drive(respondent=study_run(study=study, backend="random", runs=3))
+    respondent_drive(respondent=study_run(study=study, backend="random"))
+    votes = model_respondent(study, name="votes")
+    for run, choose in enumerate((right_answer, wrong_answer, mixed)):
+        sit_through(study, respondent=votes, choose=choose, run=run)
     data = release_build(study=study)
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         archive.extractall(tmp_path)

@@ -5,10 +5,12 @@ from collections import Counter
 
 import pytest
 
+from eqstudio.benchmarks import benchmark_get
 from eqstudio.benchmarks.base import Trial
 from eqstudio.errors import Conflict, Forbidden, InvalidInput, NotFound
+from evaluation.domain.order import order_seed, trial_rng
 from evaluation.models import Respondent, Response, ScoreRecord, Sitting
-from evaluation.selectors import sitting_for, sitting_progress, studies_open_for, study_for, trial_for
+from evaluation.selectors import order_of, sitting_for, sitting_progress, studies_open_for, study_for, trial_for
 from evaluation.services import (
     response_record,
     responses_rescore,
@@ -18,6 +20,9 @@ from evaluation.services import (
     study_create,
     trial_next,
 )
+from evaluation.services.sittings import trial_build
+from generation.models import Dialogue
+from generation.selectors import item_view
 from tests.eqstudio.factories import UserFactory, annotator, researcher
 from tests.evaluation.factories import (
     emosbench_study,
@@ -107,6 +112,46 @@ def test_every_person_gets_an_order_of_their_own():
     study = speecheq_study(items=8)
     first, second = (sitting_open(study=study, user=annotator()) for _ in range(2))
     assert first.order_seed != second.order_seed
+    assert order_of(sitting=first) != order_of(sitting=second)
+
+
+def slots_of(sitting):
+    """Which version stood in the first slot of each question."""
+    return {
+        (record.dialogue_id, record.key): Trial.from_dict(record.shown).options[0].variant
+        for record in sitting.trials.all()
+    }
+
+
+def test_consecutive_people_see_every_item_in_mirrored_orders():
+    study = speecheq_study(items=8)
+    seen = [slots_of(sit_through(study, user=annotator())) for _ in range(4)]
+    assert seen[0].keys() == seen[1].keys()
+    assert all(seen[0][question] != seen[1][question] for question in seen[0])
+    assert (seen[2], seen[3]) == (seen[0], seen[1])
+    assert len(set(seen[0].values())) > 1
+
+
+def test_who_cancels_leaves_their_order_to_the_next():
+    study = speecheq_study(items=2)
+    first = sitting_open(study=study, user=annotator())
+    sitting_cancel(sitting=first)
+    second, third = (slots_of(sit_through(study, user=annotator())) for _ in range(2))
+    assert all(second[question] != third[question] for question in second)
+
+
+def test_a_sitting_begun_before_people_were_crossed_keeps_its_order():
+    study = speecheq_study(items=4)
+    sitting = sitting_open(study=study, user=annotator())
+    old = order_seed(study_seed=study.seed, respondent=sitting.respondent.uid, run=0)
+    Sitting.objects.filter(pk=sitting.pk).update(order_seed=old)
+    sitting.refresh_from_db()
+    for pk, _part in order_of(sitting=sitting):
+        dialogue = Dialogue.objects.get(pk=pk)
+        rng = trial_rng(seed=old, dialogue=dialogue.uid)
+        asked = benchmark_get("speecheq").next_trial(item_view(dialogue=dialogue), [], rng)
+        shown = trial_build(sitting=sitting, dialogue=dialogue, answered=[])
+        assert [one.variant for one in shown.options] == [one.variant for one in asked.options]
 
 
 def test_two_runs_of_a_model_show_every_rendition_in_every_slot_equally_often():

@@ -38,6 +38,12 @@ def rng():
     return np.random.default_rng(1)
 
 
+def against(people, other, clusters=None):
+    names = clusters or [str(n) for n in range(people.shape[1])]
+    drawn = Resampling.draw(names, len(people), rng=rng())
+    return crossed_compare(people, np.asarray(other, dtype=float), names, resampling=drawn, rng=rng())
+
+
 def resampled(matrix):
     return Resampling.draw([str(n) for n in range(matrix.shape[1])], matrix.shape[0], rng=rng())
 
@@ -129,7 +135,7 @@ def test_no_common_item_is_undefined():
 def test_equal_respondents_are_not_told_apart():
     same = {n: n / 10 for n in range(10)}
     found = paired_compare(same, same, rng=rng())
-    assert (found.difference.value, found.difference.lo, found.difference.hi, found.p) == (0.0, 0.0, 0.0, 1.0)
+    assert (found.difference, found.p, found.mde) == (Estimate(0.0, None, None, 10), 1.0, None)
 
 
 def test_sign_flips_by_hand():
@@ -152,8 +158,53 @@ def test_people_and_items_are_resampled_together():
     found = mean_person(people, resampling)
     assert found.value == pytest.approx(fmean([0.75, 2 / 3, 1.0]))
     assert (found.n, found.lo < found.value <= found.hi) == (4, True)
-    against = crossed_compare(people, np.asarray([0.0, 0.0, 0.0, np.nan]), resampling=resampling)
-    assert (against.difference.n, against.difference.value > 0) == (3, True)
+    told = against(people, [0.0, 0.0, 0.0, np.nan])
+    assert (told.difference.n, told.difference.value > 0) == (3, True)
+
+
+@pytest.mark.parametrize(
+    ("people", "clusters", "test"),
+    [
+        (np.ones((1, 5)), None, "one person"),
+        (np.asarray([[1.0, 1.0, 1.0], [np.nan] * 3]), None, "one person"),
+        (np.ones((5, 1)), None, "one cluster"),
+        (np.ones((3, 4)), ["wedding"] * 4, "one cluster"),
+    ],
+)
+def test_one_person_or_one_cluster_against_a_system_has_neither_interval_nor_p(people, clusters, test):
+    told = against(people, np.zeros(people.shape[1]), clusters)
+    assert told.difference == Estimate(1.0, None, None, people.shape[1])
+    assert (told.p, told.mde, told.test) == (None, None, test)
+
+
+def test_people_the_same_step_ahead_on_every_item_are_told_by_sign_flips():
+    """Five items, all one way: 2 / 2 ** 5, as the exact McNemar test of two respondents has it."""
+    told = against(np.ones((3, 5)), np.zeros(5))
+    assert (told.p, told.test, told.mde, told.difference.hi) == (0.0625, "sign flips of clusters", None, 1.0)
+    assert told.difference.lo == pytest.approx(1 - 2 * rate_estimate(0, 5).hi)
+    even = against(np.ones((3, 20)), np.ones(20))
+    assert (even.p, even.difference.lo, even.difference.hi) == (1.0, -even.difference.hi, rate_estimate(0, 20).hi)
+
+
+def test_few_items_are_never_surer_than_their_sign_flips():
+    people = np.asarray([[1.0, 1.0, 1.0, 0.9], [0.8, 1.0, 0.7, 1.0]])
+    told = against(people, np.zeros(4))
+    assert (told.p, told.test, told.mde > 0) == (2 / 2**4, "sign flips of clusters", True)
+
+
+def test_clusters_that_are_all_alike_are_not_certain():
+    clusters = [str(n // 4) for n in range(20)]
+    found = mean_estimate([1.0] * 20, clusters, rng=rng())
+    assert (found.lo, found.hi, found.n) == (rate_estimate(5, 5).lo, 1.0, 20)
+    assert mean_estimate([3.0] * 4, rng=rng(), bounds=(1, 5)) == Estimate(3.0, None, None, 4)
+
+
+def test_differences_that_are_all_alike_are_not_certain():
+    ahead = paired_compare(dict.fromkeys(range(5), 1), dict.fromkeys(range(5), 0), rng=rng())
+    assert (ahead.p, ahead.mde, ahead.difference.hi) == (0.0625, None, 1.0)
+    assert ahead.difference.lo == pytest.approx(1 - 2 * rate_estimate(0, 5).hi)
+    even = paired_compare(dict.fromkeys(range(5), 1), dict.fromkeys(range(5), 1), rng=rng())
+    assert (even.difference.lo, even.difference.hi, even.mde) == (-rate_estimate(0, 5).hi, rate_estimate(0, 5).hi, None)
 
 
 def test_resampling_is_not_asked_where_it_has_no_spread():
@@ -168,7 +219,7 @@ def test_resampling_is_not_asked_where_it_has_no_spread():
 def test_nobody_is_undefined():
     nobody = np.full((2, 3), np.nan)
     assert mean_person(nobody, resampled(nobody)).reason == "nobody has answered"
-    assert crossed_compare(nobody, np.zeros(3), resampling=resampled(nobody)).p is None
+    assert against(nobody, np.zeros(3)).p is None
 
 
 def test_seq_as_published():
@@ -313,12 +364,19 @@ def test_seq_keeps_the_order_of_systems(values):
 def test_the_order_of_items_moves_no_p_value():
     seeded = np.random.default_rng(5)
     people, other = seeded.integers(0, 4, size=(3, 6)) / 3, seeded.integers(0, 4, size=6) / 3
-    resampling = Resampling.draw([str(item) for item in range(6)], 3, rng=seeded)
+    names = [str(item) for item in range(6)]
+    resampling = Resampling.draw(names, 3, rng=seeded)
 
     found = set()
     for order in itertools.permutations(range(6)):
         columns = np.asarray(order, dtype=np.intp)
-        told = crossed_compare(people[:, columns], other[columns], resampling=resampling.only(columns))
+        told = crossed_compare(
+            people[:, columns],
+            other[columns],
+            [names[n] for n in order],
+            resampling=resampling.only(columns),
+            rng=rng(),
+        )
         found.add((told.p, f"{told.difference.lo:.12g}", f"{told.difference.hi:.12g}"))
 
     assert len(found) == 1

@@ -200,7 +200,7 @@ def test_the_comparison_begins_with_a_sentence_and_ends_at_the_items(client, sat
     client.force_login(researcher())
     page = client.get(reverse("comparison", args=[study.uid])).content.decode()
     assert "people (mean)" in page
-    assert "This study can see" in page
+    assert "it takes two people and two items to say more" in page
     for item in study.split.items.select_related("dialogue"):
         assert reverse("comparison_item", args=[study.uid, item.dialogue.uid]) in page
 

@@ -33,7 +33,10 @@ class Command(StudioCommand):
         parser.add_argument("--evaluator", default="mcq", help=f"how questions are put; known: {', '.join(evaluators)}")
         parser.add_argument("--limit", type=int, default=None, help="ask only the first K items of the order")
         parser.add_argument(
-            "--runs", type=int, default=2, help="how often, 2 runs if not given; every second one mirrors the options"
+            "--runs",
+            type=int,
+            default=2,
+            help="how often, 2 runs if not given; every second one mirrors the options, so an even number of them",
         )
         parser.add_argument("--concurrency", type=int, help="questions at once; what the backend says if not given")
         parser.add_argument("--budget-calls", type=int, help="stop after so many calls; a higher number goes on")

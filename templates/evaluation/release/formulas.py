@@ -1,10 +1,11 @@
 """The formulas behind the figures: from answers to one figure an item, intervals and tests. Python's standard library alone."""
 
 import csv
+import itertools
 import math
 import statistics
 
-FEW_CLUSTERS, VOTERS = 30, 3
+FEW_CLUSTERS, EXACT_CLUSTERS, VOTERS = 30, 12, 3
 NORMAL = statistics.NormalDist()
 
 
@@ -178,6 +179,32 @@ def mcnemar(b, c):
     return min(1.0, 2 * sum(math.comb(n, k) for k in range(min(b, c) + 1)) / 2**n)
 
 
+def sign_flips(sums):
+    """The exact two-sided p of up to twelve clusters; None for more, where it is drawn."""
+    moving = [value for value in sums if abs(value) > 0]
+    if not moving:
+        return 1.0
+    if len(moving) > EXACT_CLUSTERS:
+        return None
+    observed = abs(sum(moving)) - 1e-9
+    flips = list(itertools.product((-1, 1), repeat=len(moving)))
+    return sum(abs(sum(s * v for s, v in zip(signs, moving, strict=True))) >= observed for signs in flips) / len(flips)
+
+
+def mean_gaps(gaps):
+    """The mean over persons of their differences on each item."""
+    items = {item for one in gaps for item in one}
+    return {item: statistics.fmean(one[item] for one in gaps if item in one) for item in sorted(items)}
+
+
+def flips_of(gaps, clusters):
+    """Sign flips of the clusters that the differences of persons (item -> difference) are summed in."""
+    sums = {}
+    for item, gap in mean_gaps(gaps).items():
+        sums[clusters[item]] = sums.get(clusters[item], 0.0) + gap
+    return sign_flips(sums.values())
+
+
 def holm(ps):
     order, found, worst = sorted(range(len(ps)), key=ps.__getitem__), [0.0] * len(ps), 0.0
     for place, at in enumerate(order):
@@ -219,6 +246,9 @@ def mean_interval(values, clusters, rng, replicates, *, bounded):
     if len(sums) == 1:
         return None, None, True
     mean = statistics.fmean(values)
+    if all(abs(total - mean * count) < 1e-12 * count for total, count in sums.values()):
+        shares = set(values) <= {0.0, 1.0}
+        return (*wilson(mean * len(sums), len(sums)), True) if shares else (None, None, True)
     if len(sums) < FEW_CLUSTERS:
         pairs = list(sums.values())
         drawn = []

@@ -7,9 +7,9 @@ import itertools
 import math
 import statistics
 
-from formulas import crossed, holm, mcnemar, mean_interval
+from formulas import crossed, flips_of, holm, mcnemar, mean_interval
 
-LOW, HIGH, FEWEST, EXACT_CLUSTERS = 1, 5, 3, 12
+LOW, HIGH, FEWEST = 1, 5, 3
 EXACT = 1e-9
 POWER_Z = 1.959964 + 0.841621
 PEOPLE = "people (mean)"
@@ -96,18 +96,6 @@ def correlation(a, b):
     if len(set(a)) == 1 or len(set(b)) == 1:
         return None
     return statistics.correlation(a, b)
-
-
-def sign_flips(sums):
-    """The exact two-sided p of up to twelve clusters; None for more, where it is drawn."""
-    moving = [value for value in sums if abs(value) > 0]
-    if not moving:
-        return 1.0
-    if len(moving) > EXACT_CLUSTERS:
-        return None
-    observed = abs(sum(moving)) - 1e-9
-    flips = list(itertools.product((-1, 1), repeat=len(moving)))
-    return sum(abs(sum(s * v for s, v in zip(signs, moving, strict=True))) >= observed for signs in flips) / len(flips)
 
 
 class Judged:
@@ -239,7 +227,7 @@ class Judged:
             ahead, behind = sum(gap > 0 for gap in gaps[0].values()), sum(gap < 0 for gap in gaps[0].values())
             self.check.number(f"{what} p", mcnemar(ahead, behind), pair["p"])
         if pair["test"] == "sign flips of clusters":
-            p = sign_flips([sum(one) for one in sums.values()])
+            p = flips_of(gaps, self.clusters)
             if p is not None:
                 self.check.number(f"{what} p", p, pair["p"])
         if pair["family"] == "systems" and pair["mde"] is not None:

@@ -21,6 +21,7 @@ from formulas import (
     benjamini_hochberg,
     crossed,
     figures_of,
+    flips_of,
     graded,
     holm,
     mcnemar,
@@ -217,13 +218,17 @@ class Recomputed:
             ours = [
                 figures_of(self.sheets[one], self.metrics[metric]) for one in (self.members(a) if a in PEOPLE else [a])
             ]
-            gaps = [[one[item] - theirs[item] for item in one if item in theirs] for one in ours]
-            means = [statistics.fmean(gap) for gap in gaps if gap]
+            gaps = [{item: one[item] - theirs[item] for item in one if item in theirs} for one in ours]
+            means = [statistics.fmean(gap.values()) for gap in gaps if gap]
             value = statistics.fmean(means) if means else None
             self.check.number(f"{a} - {b} {metric}", value, pair["difference"]["value"])
             if pair["test"] in ("exact McNemar", "exact sign test"):
-                ahead, behind = sum(gap > 0 for gap in gaps[0]), sum(gap < 0 for gap in gaps[0])
+                ahead, behind = sum(gap > 0 for gap in gaps[0].values()), sum(gap < 0 for gap in gaps[0].values())
                 self.check.number(f"{a} - {b} {metric} p", mcnemar(ahead, behind), pair["p"])
+            if pair["test"] == "sign flips of clusters":
+                p = flips_of(gaps, self.clusters)
+                if p is not None:
+                    self.check.number(f"{a} - {b} {metric} p", p, pair["p"])
             if pair["p"] is not None:
                 families.setdefault((metric, pair["family"]), []).append(pair)
         for family in families.values():
