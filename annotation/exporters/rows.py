@@ -10,7 +10,7 @@ from itertools import groupby, islice
 from statistics import median
 from typing import Any, NamedTuple
 
-from django.db.models import Sum
+from django.db.models import Count, Sum
 from django.utils.translation import gettext as _
 
 from annotation.models import Grade, RoundItem, Split, SplitItem
@@ -75,14 +75,25 @@ def split_places(split: Split) -> dict[str, list[Place]]:
     return dict(sorted(found.items()))
 
 
+def repeated_ids(split: Split) -> set[str]:
+    """External ids that several items of the split bear: a corpus has each once, several corpora may not."""
+    ids = split.items.order_by().exclude(dialogue__external_id="").values_list("dialogue__external_id")
+    return set(ids.annotate(items=Count("pk")).filter(items__gt=1).values_list("dialogue__external_id", flat=True))
+
+
 def split_records(split: Split, places: Sequence[Place] | None = None) -> Iterator[dict[str, Any]]:
-    """The items in order, each as one row without its audio. InvalidInput names an item whose text is no text."""
+    """The items in order, each as one row without its audio. InvalidInput names an item whose text is no text.
+
+    ``external_id`` is empty where another item of the split bears the same, so that whoever takes it for a name, or the
+    public id in its stead, has a name that is there once.
+    """
     wanted = iter(
         places if places is not None else [place for found in split_places(split).values() for place in found]
     )
-    names = Names(split)
+    names, repeated = Names(split), repeated_ids(split)
     while chunk := [place.pk for place in islice(wanted, CHUNK)]:
-        yield from _chunk(split, chunk, names)
+        for row in _chunk(split, chunk, names):
+            yield {**row, "external_id": ""} if row["external_id"] in repeated else row
 
 
 class Names:
