@@ -116,12 +116,12 @@ def _agreement(split: Split) -> str:
     rounds = split_rounds(split=split)
     if not rounds:
         return "## Agreement\n\nThis split was frozen from a corpus; nobody's judgement chose its items.\n"
-    outcomes = (("all judged items", ""), ("items in the split", split.recipe.get("outcome", "kept")))
+    over = (("all judged items", None), ("items in the split", split))
     rows = [
         (round_.name, group["dimension"], label, name, figure(_settled(found)))
         for round_ in rounds
-        for label, outcome in outcomes
-        for group in round_agreement(round=round_, outcome=outcome, names=SHOWN)
+        for label, only in over
+        for group in round_agreement(round=round_, split=only, names=SHOWN)
         for name, found in group["estimates"].items()
         if found["value"] is not None
     ]

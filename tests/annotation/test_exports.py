@@ -101,6 +101,18 @@ def test_the_card_tells_configuration_agreement_limits_and_that_it_is_a_demo(spl
     assert "person-" not in card
 
 
+def test_the_card_tells_the_agreement_over_the_items_of_the_split_alone(tmp_path):
+    made = judged_round(items=5)
+    split = split_freeze(name="few", round=made, recipe={"size": 2}, now=timezone.now())
+    split_export(split=split, format="csv", output=tmp_path / "out")
+
+    card = (tmp_path / "out" / "README.md").read_text(encoding="utf-8").splitlines()
+
+    told = [line for line in card if "| grade |" in line and "| percent_agreement |" in line]
+    n = split.manifest["agreement"]["estimate"]["n"]
+    assert [line.rpartition(", n\N{NO-BREAK SPACE}")[2] for line in told] == [f"{n // 2 * 5} |", f"{n} |"]
+
+
 def test_every_file_is_in_the_checksums_and_they_are_right(split, tmp_path):
     split_export(split=split, format="huggingface", output=tmp_path / "out")
 
