@@ -231,9 +231,14 @@ def latest_audits(*, split: Split) -> list[SplitAudit | None]:
 
 
 def split_rounds(*, split: Split) -> list[Round]:
-    """The rounds whose judgements count for a split: those its recipe names, in its order, or the one it was frozen from."""
+    """The rounds whose judgements count for a split: those its recipe names, in its order, or the one it was frozen from.
+
+    None for one from a corpus, even where an older version of the studio kept the rounds of a recipe that it did not go by.
+    """
     if split.round is not None:
         return [split.round]
+    if split.corpus_id is not None:
+        return []
     names = split.recipe.get("rounds", [])
     found = {round_.name: round_ for round_ in Round.objects.filter(name__in=names)} if names else {}
     return [found[name] for name in names if name in found]

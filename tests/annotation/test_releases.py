@@ -271,6 +271,24 @@ def test_rows_and_rounds_of_a_split_are_read_in_order():
     assert split_rounds(split=split) == [made]
 
 
+def test_what_goes_before_the_sources_of_a_recipe_stands_in_the_manifest_in_their_place():
+    one, other = judged_round(items=2), judged_round(items=1)
+    recipe = {"rounds": [one.name]}
+
+    by_round = split_freeze(name="rounds", round=other, recipe=recipe, now=timezone.now())
+    by_corpus = split_freeze(name="corpus", corpus=one.corpus, recipe=recipe, now=timezone.now())
+    back = split_freeze(name="back", round=one, recipe={"corpus": other.corpus.name}, now=timezone.now())
+
+    named = [
+        (split.manifest["recipe"]["rounds"], split.manifest["recipe"]["corpus"], split_rounds(split=split))
+        for split in (by_round, by_corpus, back)
+    ]
+    assert named == [([other.name], "", [other]), ([], one.corpus.name, []), ([one.name], "", [one])]
+    assert back.manifest_hash == split_freeze(name="again", recipe=recipe, now=timezone.now()).manifest_hash
+    Split.objects.filter(pk=by_corpus.pk).update(recipe=by_corpus.recipe | recipe)
+    assert split_rounds(split=Split.objects.get(pk=by_corpus.pk)) == []
+
+
 # Pages
 
 
