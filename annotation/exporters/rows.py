@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from django.db.models import Count, Sum
 from django.utils.translation import gettext as _
 
-from annotation.models import Grade, RoundItem, Split, SplitItem
+from annotation.models import Grade, Split, SplitItem
 from annotation.selectors import live_judgements
 from annotation.selectors.splits import pseudonym, split_rounds
 from eqstudio.errors import InvalidInput
@@ -113,7 +113,6 @@ class Names:
 class _Judged:
     """What people said of some dialogues: verdicts by dialogue, grades by variant, each with who said it."""
 
-    outcomes: dict[int, str] = field(default_factory=dict)
     verdicts: dict[int, list[dict[str, Any]]] = field(default_factory=lambda: defaultdict(list))
     grades: dict[int, list[tuple[str, int]]] = field(default_factory=lambda: defaultdict(list))
 
@@ -130,8 +129,6 @@ def _judged(split: Split, dialogues: Sequence[int], names: Names) -> _Judged:
     grades = Grade.objects.filter(judgement__in=live).order_by("judgement_id", "pk")
     for person, variant, value in grades.values_list("judgement__annotator_id", "variant_id", "value"):
         found.grades[variant].append((names[person], value))
-    items = RoundItem.objects.filter(round__in=rounds, dialogue_id__in=dialogues).order_by("pk")
-    found.outcomes = dict(items.values_list("dialogue_id", "outcome"))
     return found
 
 
@@ -142,17 +139,17 @@ def told(document: Any) -> str:
 
 def _chunk(split: Split, items: list[int], names: Names) -> Iterator[dict[str, Any]]:
     rows = SplitItem.objects.filter(pk__in=items).order_by("position")
-    dialogues = list(rows.values_list("dialogue_id", "side", *(f"dialogue__{name}" for name in _DIALOGUE)))
+    dialogues = list(rows.values_list("dialogue_id", "side", "entry", *(f"dialogue__{name}" for name in _DIALOGUE)))
     pks = [pk for pk, *_rest in dialogues]
     judged = _judged(split, pks, names)
     turns = _turns(pks, judged)
-    for pk, side, *values in dialogues:
+    for pk, side, entry, *values in dialogues:
         row: dict[str, Any] = dict(zip(_DIALOGUE, values, strict=True))
         row = {"dialogue_id": row.pop("uid"), **row}
         row |= {"scenario": told(row["scenario"]), "extras": told(row["extras"])}
         row |= {
             "side": side,
-            "outcome": judged.outcomes.get(pk, ""),
+            "outcome": entry["judgements"].get("outcome", ""),
             "turns": turns.get(pk, []),
             "judgements": sorted(judged.verdicts.get(pk, []), key=lambda said: said["rater"]),
         }

@@ -14,6 +14,7 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from annotation.exporters import huggingface
+from annotation.exporters.rows import split_records
 from annotation.models import Export
 from annotation.services import export_request, export_write, split_export, split_freeze
 from annotation.services.export_jobs import export_key
@@ -82,6 +83,16 @@ def test_a_row_holds_the_dialogue_its_judgements_and_file_names_without_paths(sp
     assert {name.partition("-")[0] for name in raters} == {"judge"}
     assert sorted(critical[0]["graded_by"]) == raters
     assert json.loads(row["scenario"])["title"] == "After work"
+
+
+def test_the_outcome_of_a_row_is_that_of_the_manifest():
+    made = judged_round(items=1, agree_needed=3)
+    split = split_freeze(name="arena", round=made, recipe={"consensus": "majority"}, now=timezone.now())
+
+    (row,) = split_records(split)
+
+    assert made.items.get().outcome == "disputed"
+    assert row["outcome"] == split.items.get().entry["judgements"]["outcome"] == "kept"
 
 
 def test_the_card_tells_configuration_agreement_limits_and_that_it_is_a_demo(split, tmp_path):
