@@ -103,6 +103,7 @@ SHUT_LABELS: dict[str, Any] = {
     "scenarios": CHECK_LABELS["scenario"],
     "text only": _("the words alone give the key away"),
     "judges who answered": _("judges who also sat the exam"),
+    "unreadable": _("recordings that could not be read"),
     **{f"shortcut: {cue}": label for cue, label in RULE_LABELS.items()},
 }
 """What shuts the gate of an audit, by the names that reports give it."""

@@ -14,6 +14,7 @@ from annotation.exporters.base import Exporter
 from annotation.exporters.chart import bars_svg
 from annotation.models import Split
 from annotation.selectors import round_agreement
+from annotation.selectors.rights import split_corpora, split_licences
 from annotation.selectors.splits import manifest_head, split_rounds
 from eqstudio.benchmarks import benchmark_get
 from eqstudio.estimates import Estimate
@@ -65,7 +66,6 @@ def _dialogues(split: Split) -> Any:
 def _front_matter(split: Split, exporter: Exporter) -> Any:
     from huggingface_hub import DatasetCardData  # noqa: PLC0415 -- slow import
 
-    licence = (split.corpus.licence if split.corpus else "").strip()
     sides = sorted(set(split.items.order_by().values_list("side", flat=True)))
     fields: dict[str, Any] = {
         "language": sorted(set(_dialogues(split).values_list("language", flat=True))),
@@ -77,12 +77,16 @@ def _front_matter(split: Split, exporter: Exporter) -> Any:
     if files := exporter.data_files(sides):
         told = [{"split": side, "path": path} for side, path in files.items()]
         fields["configs"] = [{"config_name": "default", "data_files": told}]
-    slug = re.sub(r"[^a-z0-9.]+", "-", licence.lower()).strip("-")
-    if slug in LICENCES:
-        fields["license"] = slug
-    elif slug:
-        fields["license_name"] = slug
+    slugs = [_slug(licence) for licence in split_licences(split=split)]
+    if slugs and set(slugs) <= set(LICENCES):
+        fields["license"] = slugs if len(slugs) > 1 else slugs[0]
+    elif slugs:
+        fields["license_name"] = "-and-".join(slugs)
     return DatasetCardData(**fields)
+
+
+def _slug(licence: str) -> str:
+    return re.sub(r"[^a-z0-9.]+", "-", licence.lower()).strip("-")
 
 
 def _summary(split: Split) -> str:
@@ -116,12 +120,12 @@ def _agreement(split: Split) -> str:
     rounds = split_rounds(split=split)
     if not rounds:
         return "## Agreement\n\nThis split was frozen from a corpus; nobody's judgement chose its items.\n"
-    outcomes = (("all judged items", ""), ("items in the split", split.recipe.get("outcome", "kept")))
+    over = (("all judged items", None), ("items in the split", split))
     rows = [
         (round_.name, group["dimension"], label, name, figure(_settled(found)))
         for round_ in rounds
-        for label, outcome in outcomes
-        for group in round_agreement(round=round_, outcome=outcome, names=SHOWN)
+        for label, only in over
+        for group in round_agreement(round=round_, split=only, names=SHOWN)
         for name, found in group["estimates"].items()
         if found["value"] is not None
     ]
@@ -170,7 +174,8 @@ def _provenance(split: Split) -> str:
         ("git revision", code["git"] or "not a checkout"),
         ("Python", code["python"]),
         ("rounds", ", ".join(each.name for each in split_rounds(split=split)) or "none"),
-        ("corpus", split.corpus.name if split.corpus else "none"),
+        ("corpus", ", ".join(corpus.name for corpus in split_corpora(split=split))),
+        ("licence", ", ".join(split_licences(split=split)) or "not stated"),
         *([("canary", head["canary"])] if head.get("canary") else []),
         ("recipe", ", ".join(f"{key}={value}" for key, value in sorted(split.recipe.items()) if value)),
     ]

@@ -10,6 +10,7 @@ from annotation.exporters.folders import AUDIO
 from annotation.exporters.rows import EXTENSIONS
 from annotation.exporters.table import COLUMNS, TABLE, CsvExporter
 from annotation.models import Split
+from annotation.selectors.rights import split_licences
 from eqstudio.benchmarks import benchmark_get
 
 _CONTEXT: dict[str, Any] = {
@@ -87,6 +88,7 @@ rows = dataset.records("recordings")
 
 def _document(split: Split, sha256: str, size: int) -> dict[str, Any]:
     benchmark = benchmark_get(split.benchmark)
+    licences = split_licences(split=split) or ["not stated"]
     return {
         "@context": _CONTEXT,
         "@type": "sc:Dataset",
@@ -95,7 +97,7 @@ def _document(split: Split, sha256: str, size: int) -> dict[str, Any]:
         "conformsTo": "http://mlcommons.org/croissant/1.0",
         "version": f"{split.version}.0.0",
         "datePublished": f"{split.frozen_at:%Y-%m-%d}",
-        "license": (split.corpus.licence if split.corpus else "") or "not stated",
+        "license": licences if len(licences) > 1 else licences[0],
         "creator": {"@type": "sc:Organization", "name": "not stated"},
         "url": f"urn:sha256:{split.manifest_hash}",
         "citeAs": f"{split}, manifest {split.manifest_hash}",

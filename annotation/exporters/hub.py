@@ -75,11 +75,32 @@ class Hub:
             if error.response.status_code != HTTPStatus.CONFLICT:
                 raise
 
-    def send(self, files: Sequence[LocalFile], summary: str) -> str:
-        """Upload these files and commit them together; the id of the commit. What the hub has already is not sent again."""
-        return self._told(lambda: self._send(files, summary))
+    def names(self, revision: str = BRANCH) -> set[str]:
+        """Every file of a commit; none where nothing was committed yet."""
+        return self._told(lambda: self._names(revision))
 
-    def _send(self, files: Sequence[LocalFile], summary: str) -> str:
+    def _names(self, revision: str) -> set[str]:
+        found: set[str] = set()
+        url = f"{self.endpoint}/api/datasets/{self.repository}/tree/{revision}?recursive=true"
+        while url:
+            try:
+                answer = http_request("GET", url, headers={}, auth=self._token)
+            except httpx.HTTPStatusError as error:
+                if error.response.status_code != HTTPStatus.NOT_FOUND:
+                    raise
+                return found
+            found |= {str(each["path"]) for each in answer.json() if each["type"] == "file"}
+            url = answer.links.get("next", {}).get("url", "")
+        return found
+
+    def send(self, files: Sequence[LocalFile], summary: str, *, gone: Iterable[str] = ()) -> str:
+        """Upload these files, commit them together and delete those named ``gone`` in the same commit; its id.
+
+        What the hub has already is not sent again.
+        """
+        return self._told(lambda: self._send(files, summary, gone))
+
+    def _send(self, files: Sequence[LocalFile], summary: str, gone: Iterable[str]) -> str:
         modes = self._modes(files)
         large = [file for file in files if modes[file.name] == "lfs"]
         self._upload(large)
@@ -91,6 +112,7 @@ class Hub:
             else:
                 content = base64.b64encode(file.path.read_bytes()).decode()
                 lines.append({"key": "file", "value": {"path": file.name, "content": content, "encoding": "base64"}})
+        lines += [{"key": "deletedFile", "value": {"path": name}} for name in sorted(gone)]
         body = "".join(json.dumps(line) + "\n" for line in lines).encode()
         answer = self._post(
             f"/api/datasets/{self.repository}/commit/{BRANCH}",

@@ -17,7 +17,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from annotation.domain.anonymity import Anonymity, K, anonymity
-from annotation.exporters.rows import Names
+from annotation.exporters.rows import Names, repeated_ids
 from annotation.exporters.sink import Sink
 from annotation.models import Grade, Judgement, Split
 from annotation.selectors import live_judgements
@@ -48,7 +48,10 @@ def judgements_write(split: Split, sink: Sink) -> None:
 
 
 def item_name(uid: str, external_id: str) -> str:
-    """What an item is called among the ratings: its id in the world if a table can hold that as it is, else ours."""
+    """What an item is called among the ratings: its id in the world if a table can hold that as it is, else ours.
+
+    An id that several items of the split bear is no name: give '' for it.
+    """
     return external_id if _PLAIN.fullmatch(external_id) else uid
 
 
@@ -84,8 +87,8 @@ def _people(split: Split, names: Names) -> list[dict[str, str]]:
 
 def _ratings(split: Split, names: Names) -> Iterator[tuple[str, str, str, str, str]]:
     """In the order of the split, and for each item by pseudonym: nothing tells who judged first."""
-    live = _live(split)
-    here: list[Judgement] = []
+    live, repeated = _live(split), repeated_ids(split)
+    here: list[tuple[Any, ...]] = []
     fields = "item__dialogue__uid", "item__dialogue__external_id"
     rows = (
         live.order_by("item__dialogue__split_items__position", "item_id")
@@ -93,10 +96,11 @@ def _ratings(split: Split, names: Names) -> Iterator[tuple[str, str, str, str, s
         .iterator(chunk_size=_BATCH)
     )
     for row in rows:
-        if here and here[-1][1] != row[1]:  # type: ignore[index]
+        if here and here[-1][1] != row[1]:
             yield from _of_item(here, names)
             here = []
-        here.append(row)
+        *said, external_id = row
+        here.append((*said, "" if external_id in repeated else external_id))
     yield from _of_item(here, names)
 
 

@@ -10,10 +10,10 @@ from itertools import groupby, islice
 from statistics import median
 from typing import Any, NamedTuple
 
-from django.db.models import Sum
+from django.db.models import Count, Sum
 from django.utils.translation import gettext as _
 
-from annotation.models import Grade, RoundItem, Split, SplitItem
+from annotation.models import Grade, Split, SplitItem
 from annotation.selectors import live_judgements
 from annotation.selectors.splits import pseudonym, split_rounds
 from eqstudio.errors import InvalidInput
@@ -75,14 +75,25 @@ def split_places(split: Split) -> dict[str, list[Place]]:
     return dict(sorted(found.items()))
 
 
+def repeated_ids(split: Split) -> set[str]:
+    """External ids that several items of the split bear: a corpus has each once, several corpora may not."""
+    ids = split.items.order_by().exclude(dialogue__external_id="").values_list("dialogue__external_id")
+    return set(ids.annotate(items=Count("pk")).filter(items__gt=1).values_list("dialogue__external_id", flat=True))
+
+
 def split_records(split: Split, places: Sequence[Place] | None = None) -> Iterator[dict[str, Any]]:
-    """The items in order, each as one row without its audio. InvalidInput names an item whose text is no text."""
+    """The items in order, each as one row without its audio. InvalidInput names an item whose text is no text.
+
+    ``external_id`` is empty where another item of the split bears the same, so that whoever takes it for a name, or the
+    public id in its stead, has a name that is there once.
+    """
     wanted = iter(
         places if places is not None else [place for found in split_places(split).values() for place in found]
     )
-    names = Names(split)
+    names, repeated = Names(split), repeated_ids(split)
     while chunk := [place.pk for place in islice(wanted, CHUNK)]:
-        yield from _chunk(split, chunk, names)
+        for row in _chunk(split, chunk, names):
+            yield {**row, "external_id": ""} if row["external_id"] in repeated else row
 
 
 class Names:
@@ -102,7 +113,6 @@ class Names:
 class _Judged:
     """What people said of some dialogues: verdicts by dialogue, grades by variant, each with who said it."""
 
-    outcomes: dict[int, str] = field(default_factory=dict)
     verdicts: dict[int, list[dict[str, Any]]] = field(default_factory=lambda: defaultdict(list))
     grades: dict[int, list[tuple[str, int]]] = field(default_factory=lambda: defaultdict(list))
 
@@ -119,8 +129,6 @@ def _judged(split: Split, dialogues: Sequence[int], names: Names) -> _Judged:
     grades = Grade.objects.filter(judgement__in=live).order_by("judgement_id", "pk")
     for person, variant, value in grades.values_list("judgement__annotator_id", "variant_id", "value"):
         found.grades[variant].append((names[person], value))
-    items = RoundItem.objects.filter(round__in=rounds, dialogue_id__in=dialogues).order_by("pk")
-    found.outcomes = dict(items.values_list("dialogue_id", "outcome"))
     return found
 
 
@@ -131,17 +139,17 @@ def told(document: Any) -> str:
 
 def _chunk(split: Split, items: list[int], names: Names) -> Iterator[dict[str, Any]]:
     rows = SplitItem.objects.filter(pk__in=items).order_by("position")
-    dialogues = list(rows.values_list("dialogue_id", "side", *(f"dialogue__{name}" for name in _DIALOGUE)))
+    dialogues = list(rows.values_list("dialogue_id", "side", "entry", *(f"dialogue__{name}" for name in _DIALOGUE)))
     pks = [pk for pk, *_rest in dialogues]
     judged = _judged(split, pks, names)
     turns = _turns(pks, judged)
-    for pk, side, *values in dialogues:
+    for pk, side, entry, *values in dialogues:
         row: dict[str, Any] = dict(zip(_DIALOGUE, values, strict=True))
         row = {"dialogue_id": row.pop("uid"), **row}
         row |= {"scenario": told(row["scenario"]), "extras": told(row["extras"])}
         row |= {
             "side": side,
-            "outcome": judged.outcomes.get(pk, ""),
+            "outcome": entry["judgements"].get("outcome", ""),
             "turns": turns.get(pk, []),
             "judgements": sorted(judged.verdicts.get(pk, []), key=lambda said: said["rater"]),
         }

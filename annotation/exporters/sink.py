@@ -74,6 +74,7 @@ class Sink:
         self.folder = folder
         self._identity = identity
         self._files: dict[str, Written] = {}
+        self._given: dict[str, str] = {}
         self._folders: set[Path] = set()
         self._journal: IO[str] | None = None
         self._lock: IO[str] | None = None
@@ -155,14 +156,26 @@ class Sink:
         self._done(name, partial, hashing.written())
 
     def put(self, name: str, data: bytes, *, sha256: str = "") -> None:
-        """A small file whole; ``sha256`` where its digest is known already."""
+        """A small file whole; ``sha256`` where its digest is known already. One that is there is kept as it is.
+
+        InvalidInput when something else was given under this name: two items would share a file, and one be lost.
+        """
+        digest = sha256 or hashlib.sha256(data).hexdigest()
+        if self._given.setdefault(name, digest) != digest:
+            raise InvalidInput(
+                _(
+                    "Two items of this split would both be %(name)s, so it cannot leave like this. Choose another format."
+                )
+                % {"name": name},
+                field="format",
+            )
         if name in self._files:
             return
         final = self.folder / name
         self._make_folder(final.parent)
         partial = final.with_name(f".{final.name}.part")
         partial.write_bytes(data)
-        self._done(name, partial, Written(len(data), sha256 or hashlib.sha256(data).hexdigest()))
+        self._done(name, partial, Written(len(data), digest))
 
     def _make_folder(self, folder: Path) -> None:
         if folder not in self._folders:

@@ -13,7 +13,7 @@ from django.db.models import QuerySet
 from annotation.domain.agreement import NAMES, agreement_of
 from annotation.domain.bootstrap import REPLICATES, Ints
 from annotation.domain.ratings import MISSING, Coded
-from annotation.models import Round, RoundItem
+from annotation.models import Round, RoundItem, Split
 from annotation.selectors.coded import round_arrays
 from annotation.selectors.dimensions import GRADE, UNKNOWN, VERDICT, Dimension, round_dimensions
 from annotation.selectors.imported import imported_stamp
@@ -39,21 +39,22 @@ def round_agreement(
     round: Round,  # noqa: A002
     by: str | None = None,
     names: Sequence[str] = NAMES,
-    outcome: str = "",
+    split: Split | None = None,
 ) -> list[dict[str, Any]]:
     """The groups of ``agreement --json``: one per question asked, split further ``by`` a name in BY.
 
     ``by`` in a group is the name of the group, ``dimension`` the question. Grades are resampled by dialogue. By annotator,
     a person's rating is held against each other person's on the same item; ``without`` leaves one person out; by day and
     week an item belongs to the day of its latest rating. Machine raters are left out of all but ``annotator``, ``pair``
-    and ``kind``. Figures are kept for as long as nothing changes.
+    and ``kind``. With a ``split``, over what the round's people said of its items. Figures are kept for as long as nothing
+    changes.
     """
     arrays = round_arrays(round=round)
     imported = imported_stamp(round=round)
     marked = tuple(round.machine_raters.order_by("pk").values_list("pk", flat=True))
-    key = ("agreement", by, tuple(names), outcome, imported, marked)
-    if outcome or key not in arrays.results:
-        dimensions = round_dimensions(round=round, outcome=outcome, arrays=arrays)
+    key = ("agreement", by, tuple(names), split and split.pk, imported, marked)
+    if key not in arrays.results:
+        dimensions = round_dimensions(round=round, split=split, arrays=arrays)
         arrays.results[key] = agreement_groups(dimensions, by=by, names=names)
     found: list[dict[str, Any]] = arrays.results[key]
     return found

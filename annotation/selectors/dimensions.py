@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from annotation.domain.bootstrap import Ints
 from annotation.domain.ratings import Coded, Value, coded_arrays, on_scale
-from annotation.models import MachineRater, Round, RoundItem
+from annotation.models import MachineRater, Round, RoundItem, Split
 from annotation.selectors.coded import VERDICTS, Arrays, round_arrays
 from annotation.selectors.imported import imported_ratings
 from eqstudio.models import User
@@ -88,18 +88,19 @@ class Dimension:
 def round_dimensions(
     *,
     round: Round,  # noqa: A002 -- the word of the domain
-    outcome: str = "",
+    split: Split | None = None,
     arrays: Arrays | None = None,
 ) -> list[Dimension]:
     """Everything that was rated in a round: grades and verdicts that count, then what was imported. A handful of queries.
 
-    With an ``outcome``, what was said of the items that ended so.
+    With a ``split``, what was said of the items that are in it, and nothing imported.
     """
     arrays = round_arrays(round=round) if arrays is None else arrays
     found = _judged(round, arrays)
-    if outcome:
-        ended = np.asarray(list(round.items.filter(outcome=outcome).values_list("pk", flat=True)), dtype=np.int64)
-        found = [dimension.where(np.isin(dimension.group, ended)) for dimension in found]
+    if split is not None:
+        inside = round.items.filter(dialogue__split_items__split=split).values_list("pk", flat=True)
+        taken = np.asarray(list(inside), dtype=np.int64)
+        found = [dimension.where(np.isin(dimension.group, taken)) for dimension in found]
     else:
         found += _imported(round)
     return [dimension for dimension in found if len(dimension.item)]

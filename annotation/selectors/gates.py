@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from django.utils.translation import gettext as _
 
 from annotation.domain.curation import Recipe
-from annotation.models import Release, Split, SplitAudit, Waiver
+from annotation.models import Release, Split, Waiver
+from annotation.selectors.rights import corpora_unlicensed, split_licences, without_consent
+from annotation.selectors.splits import latest_audits
 from annotation.words_curation import MEASURE_LABELS, shut_words
 from eqstudio.estimates import Estimate
 from eqstudio.templatetags.studio import figure
-from generation.models import Corpus, Dialogue
 
 GATES = ("agreement", "audit", "licence", "consent")
 _NAMED = 10
-_PEOPLE_SPEAK = (Dialogue.Source.RECORDED, Dialogue.Source.IMPORTED)
 
 
 @dataclass(frozen=True)
@@ -74,27 +73,29 @@ def _agreement(split: Split) -> tuple[bool, str]:
 
 
 def _audit(split: Split) -> tuple[bool, str]:
-    latest = split.audits.filter(state=SplitAudit.State.DONE).first()
-    if latest is None:
+    """By the latest audit of the split alone and the latest against each other one: what one of them found stays found."""
+    alone, *others = latest_audits(split=split)
+    if alone is None and not others:
         return False, _("It was not audited yet.")
-    shut_by = latest.report.get("summary", {}).get("shut_by", [])
-    if not shut_by:
-        return True, _("The latest audit found nothing that gives the key away or is there twice.")
-    return False, _("The latest audit found: %(found)s.") % {"found": "; ".join(map(shut_words, shut_by))}
+    shut_by = dict.fromkeys(
+        name for audit in (alone, *others) if audit for name in audit.report.get("summary", {}).get("shut_by", [])
+    )
+    if shut_by:
+        return False, _("The latest audit found: %(found)s.") % {"found": "; ".join(map(shut_words, shut_by))}
+    if alone is None:
+        return False, _("It was held against another split only. Audit it by itself, too.")
+    return True, _("The latest audit found nothing that gives the key away or is there twice.")
 
 
 def _licence(split: Split) -> tuple[bool, str]:
-    corpora = Corpus.objects.filter(dialogues__split_items__split=split).distinct()
-    without = sorted(corpora.filter(licence="").values_list("name", flat=True))
-    if without:
+    if without := corpora_unlicensed(split=split):
         return False, _("These corpora have no licence: %(names)s.") % {"names": ", ".join(without)}
-    named = sorted(set(corpora.values_list("licence", flat=True)))
-    return True, _("Licensed under: %(names)s.") % {"names": ", ".join(named)}
+    return True, _("Licensed under: %(names)s.") % {"names": ", ".join(split_licences(split=split))}
 
 
 def _consent(split: Split) -> tuple[bool, str]:
-    """Recorded and imported items have to say, in ``extras.consent``, that those who speak agreed."""
-    missing = list(_without_consent(split))
+    """Recorded and imported items have to say that those who speak agreed."""
+    missing = list(without_consent(split=split))
     if not missing:
         return True, _("Nobody's voice is in it without a word of consent.")
     named = ", ".join(missing[:_NAMED])
@@ -104,13 +105,6 @@ def _consent(split: Split) -> tuple[bool, str]:
         "count": len(missing),
         "named": named,
     }
-
-
-def _without_consent(split: Split) -> Iterator[str]:
-    rows = Dialogue.objects.filter(split_items__split=split, source__in=_PEOPLE_SPEAK).order_by("split_items__position")
-    for uid, extras in rows.values_list("uid", "extras").iterator():
-        if not (isinstance(extras, dict) and extras.get("consent")):
-            yield uid
 
 
 def latest_release(*, split: Split) -> Release | None:

@@ -200,16 +200,45 @@ def manifest_entries(*, split: Split) -> Iterator[dict[str, Any]]:
 
 
 def manifest_head(*, split: Split) -> dict[str, Any]:
-    """The manifest without its items, with its hash and a summary of the latest audit, which the hash leaves out."""
-    audit = split.audits.filter(state=SplitAudit.State.DONE, against=None).first()
-    summary = None if audit is None else {"at": audit.created.isoformat(), **audit.report.get("summary", {})}
-    return {**split.manifest, "manifest_hash": split.manifest_hash, "canary": split.canary, "audit": summary}
+    """The manifest without its items, with its hash, and summaries of the latest audits, which the hash leaves out."""
+    alone, *others = latest_audits(split=split)
+    return {
+        **split.manifest,
+        "manifest_hash": split.manifest_hash,
+        "canary": split.canary,
+        "audit": None if alone is None else _audit_summary(alone),
+        "audits_against": [{"against": str(audit.against), **_audit_summary(audit)} for audit in others],
+    }
+
+
+def _audit_summary(audit: SplitAudit) -> dict[str, Any]:
+    return {"at": audit.created.isoformat(), **audit.report.get("summary", {})}
+
+
+def latest_audits(*, split: Split) -> list[SplitAudit | None]:
+    """The latest finished audit of the split alone, or None, then the latest against each other split, by their names.
+
+    Versions of one name share items on purpose, so an audit against another version says nothing here.
+    """
+    done = split.audits.filter(state=SplitAudit.State.DONE)
+    latest: dict[int | None, int] = {}
+    for key, against in done.exclude(against__name=split.name).values_list("pk", "against_id"):
+        latest.setdefault(against, key)
+    audits = done.filter(pk__in=latest.values()).select_related("against")
+    found = {audit.against_id: audit for audit in audits}
+    alone = found.pop(None, None)
+    return [alone, *sorted(found.values(), key=lambda audit: str(audit.against))]
 
 
 def split_rounds(*, split: Split) -> list[Round]:
-    """The rounds whose judgements count for a split: those its recipe names, in its order, or the one it was frozen from."""
+    """The rounds whose judgements count for a split: those its recipe names, in its order, or the one it was frozen from.
+
+    None for one from a corpus, even where an older version of the studio kept the rounds of a recipe that it did not go by.
+    """
     if split.round is not None:
         return [split.round]
+    if split.corpus_id is not None:
+        return []
     names = split.recipe.get("rounds", [])
     found = {round_.name: round_ for round_ in Round.objects.filter(name__in=names)} if names else {}
     return [found[name] for name in names if name in found]

@@ -166,6 +166,8 @@ def _report(audit: SplitAudit, claim: _Claim, until: datetime | None) -> dict[st
     for split in splits:
         unreadable |= prints_ensure(split=split, progress=looked_at, stored=stored)
     report = split_audit(split=audit.split, against=audit.against, progress=claim.tell)
+    if unreadable:  # what nobody could hear may be there twice
+        report["summary"] |= {"passed": False, "shut_by": [*report["summary"]["shut_by"], "unreadable"]}
     return {**report, "unreadable": dict(list(unreadable.items())[:_UNREADABLE_SHOWN])}
 
 

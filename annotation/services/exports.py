@@ -18,7 +18,7 @@ from annotation.models import Split
 from eqstudio.blobs import StorageFull
 from eqstudio.errors import InvalidInput
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 """Part of what an export is: one that an earlier version began is not continued by a later one that writes otherwise."""
 
 

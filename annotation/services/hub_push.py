@@ -23,6 +23,8 @@ GROUP_BYTES = 512 * 1024 * 1024
 _REPOSITORY = re.compile(r"[\w.-]{1,96}/[\w.-]{1,96}")
 _TOKEN_ENV = re.compile(r"HF_[A-Z0-9_]{1,70}")
 TABLES = (".jsonl", ".csv")
+KEPT = frozenset({".gitattributes"})
+"""What the hub itself adds to a repository; every other file there that is not of this export is deleted."""
 
 
 def push_check(*, repository: str, token_env: str) -> None:
@@ -44,11 +46,11 @@ def export_push(
     private: bool = True,
     progress: Callable[[], None] = lambda: None,
 ) -> dict[str, Any]:
-    """Send a finished export to the hub at HF_ENDPOINT, download every file again and compare bytes and rows.
+    """Send a finished export to the hub at HF_ENDPOINT, download every file again and compare names, bytes and rows.
 
-    A note beside the folder tells what was committed and compared, so that a push that was cut off goes on there. Side
+    The last commit deletes whatever else is there, so that nothing of an earlier version is left beside this one. A note beside the folder tells what was committed and compared, so that a push that was cut off goes on there. Side
     effects: the repository, its commits. InvalidInput without a token, ProviderError for what the hub says, Conflict naming
-    the files that came back otherwise.
+    the files that came back otherwise or that should not be there.
     """
     push_check(repository=repository, token_env=token_env)
     endpoint = os.environ.get("HF_ENDPOINT", "").rstrip("/") or DEFAULT_ENDPOINT
@@ -57,7 +59,8 @@ def export_push(
     with Hub(endpoint=endpoint, repository=repository, token=secret(token_env, holds="the token of this hub")) as hub:
         hub.make(private=private)
         for group in _groups([file for file in files if file.name not in note.sent]):
-            note.commit = hub.send(group, f"{folder.name}: {len(group)} files")
+            gone = _strange(hub.names(), files) if group[-1] is files[-1] else set()
+            note.commit = hub.send(group, f"{folder.name}: {len(group)} files", gone=gone)
             note.sent |= {file.name for file in group}
             note.save()
             progress()
@@ -114,9 +117,16 @@ def _groups(files: Sequence[LocalFile]) -> Iterator[list[LocalFile]]:
         yield group
 
 
+def _strange(names: set[str], files: Sequence[LocalFile]) -> set[str]:
+    """Those names that are neither of this export nor the hub's own."""
+    return names - {file.name for file in files} - KEPT
+
+
 def _compare(hub: Hub, files: Sequence[LocalFile], note: _Note, progress: Callable[[], None]) -> int:
-    """Fetch every file of the last commit; the rows in the tables. Conflict names what came back otherwise."""
-    rows, other = 0, []
+    """Fetch every file of the last commit; the rows in the tables. Conflict names what came back otherwise, and what is
+    there beside it: the next push sends those again, and deletes.
+    """
+    rows, other = 0, sorted(_strange(hub.names(note.commit), files))
     for file in files:
         mine = _rows(file.path)
         rows += mine
@@ -131,6 +141,8 @@ def _compare(hub: Hub, files: Sequence[LocalFile], note: _Note, progress: Callab
         note.save()
         progress()
     if other:
+        note.sent -= {*other, SUMS}
+        note.save()
         raise Conflict(
             _("%(count)d files came back from the hub otherwise than they were sent: %(names)s. Push again.")
             % {"count": len(other), "names": ", ".join(other[:5])}

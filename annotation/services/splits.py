@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -52,7 +52,7 @@ def split_freeze(
 ) -> Split:
     """Freeze what the recipe takes from its rounds or its corpus as the next version of ``name``.
 
-    ``round`` or ``corpus`` go before those that the recipe names. Reads and chooses first, telling ``progress`` how many of
+    ``round`` or ``corpus`` go before those that the recipe names, and stand in their place in the manifest. Reads and chooses first, telling ``progress`` how many of
     how many items are read, then writes in one transaction: inserts Split and SplitItems with the manifest, moves ready and
     kept dialogues to FROZEN, writes one Event for the split and one for each state that was left, and calls ``written`` last.
     InvalidInput when nothing would be in it, when the items belong to several benchmarks, or when a strict recipe falls
@@ -62,6 +62,9 @@ def split_freeze(
     chosen_by = recipe if isinstance(recipe, Recipe) else Recipe.from_dict(recipe or {})
     recipe_names_check(chosen_by)
     sources = _sources(chosen_by, round, corpus)
+    if chosen_by.rounds or chosen_by.corpus:
+        names = tuple(one.name for one in sources.rounds)
+        chosen_by = replace(chosen_by, rounds=names, corpus=sources.corpus.name if sources.corpus else "")
     changed: list[str] = []
     for _attempt in range(_ATTEMPTS):
         with Shelf() as shelf:

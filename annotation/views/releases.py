@@ -16,16 +16,17 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from annotation.forms_curation import PublicForm, ReasonForm, WaiverForm, WithdrawalForm
-from annotation.models import Split, SplitAudit
+from annotation.models import Split
 from annotation.selectors import public_split_for, split_for
 from annotation.selectors.gates import latest_release
+from annotation.selectors.rights import split_licences
+from annotation.selectors.splits import latest_audits
 from annotation.selectors.versions import split_difference
 from annotation.services import gate_waive, split_publish, split_release, split_withdraw
 from annotation.views.splits import value_label
 from annotation.words_curation import CHECK_LABELS, GATE_LABELS, MEASURE_LABELS, SIDE_LABELS
 from eqstudio.errors import InvalidInput, StudioError
 from eqstudio.estimates import Estimate
-from generation.models import Corpus
 from generation.views.guards import curating, person
 
 SHOWN = 200
@@ -142,23 +143,20 @@ def split_diff(request: HttpRequest, uid: str) -> HttpResponse:
 def split_public(request: HttpRequest, uid: str) -> HttpResponse:
     """What anybody may know of a released split: counts, agreement, audit, hash. No item is shown."""
     found = public_split_for(uid)
-    audit = found.audits.filter(state=SplitAudit.State.DONE).first()
+    audit, *_others = latest_audits(split=found)
     release = latest_release(split=found)
     agreement = found.manifest.get("agreement") or {}
-    corpora = Corpus.objects.filter(dialogues__split_items__split=found).distinct()
     context = {
         "split": found,
         "release": release,
         "benchmark_version": found.manifest.get("benchmark_version", ""),
-        "licences": sorted({licence for licence in corpora.values_list("licence", flat=True) if licence}),
+        "licences": split_licences(split=found),
         "tables": [(label, _counted(found, name)) for name, label in PUBLIC_COUNTS.items()],
         "agreement": Estimate(**agreement["estimate"]) if "estimate" in agreement else None,
         "agreement_label": MEASURE_LABELS.get(agreement.get("measure", ""), ""),
         "audit": audit,
         "checks": [
-            (CHECK_LABELS[check["kind"]], check["found"])
-            for check in (audit.report.get("checks", []) if audit else [])
-            if " in " not in check["name"]
+            (CHECK_LABELS[check["kind"]], check["found"]) for check in (audit.report.get("checks", []) if audit else [])
         ],
         "gates": [(GATE_LABELS.get(gate["gate"], gate["gate"]), gate) for gate in (release.gates if release else [])],
     }

@@ -37,7 +37,8 @@ COLUMNS: dict[str, tuple[str, ...]] = {
 ROLES = ("context", "critical", "response")
 
 MAX_POSITION = 999
-_NO = frozenset({"no", "false", "0", "n", "none", "refused", "withdrawn", "否", "无", "不同意"})
+NO = frozenset({"no", "false", "0", "n", "none", "refused", "withdrawn", "否", "无", "不同意"})
+"""What stands in the place of consent where somebody has not given it, in small letters."""
 _CHINESE = re.compile(r"[\u3400-\u9fff]")
 _LANGUAGES = {
     "english": "en",
@@ -93,7 +94,7 @@ def flat_dialogue(
             or _("The transcript is missing. Expected a column called one of: %(columns)s.")
             % {"columns": ", ".join(COLUMNS["text"])}
         )
-    if get("consent").lower() in _NO:
+    if get("consent").lower() in NO:
         raise RowRefused(_("The speaker has not consented (consent is %(value)r).") % {"value": get("consent")})
     if not get("category") and (unfilled := empty_cell(values, "category")):
         raise RowRefused(unfilled)

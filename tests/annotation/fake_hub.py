@@ -30,6 +30,7 @@ class Hub:
     objects: dict = field(default_factory=dict)
     parts: dict = field(default_factory=dict)
     files: dict = field(default_factory=dict)
+    own: tuple = (".gitattributes",)
     repositories: dict = field(default_factory=dict)
     commits: list = field(default_factory=list)
     received: Counter = field(default_factory=Counter)
@@ -134,15 +135,28 @@ class Handler(BaseHTTPRequestHandler):
         hub = self.hub
         for line in lines[1:]:
             value = line["value"]
+            if line["key"] == "deletedFile":
+                del hub.files[value["path"]]
+                continue
             data = base64.b64decode(value["content"]) if line["key"] == "file" else hub.objects[value["oid"]]
             hub.files[value["path"]] = data
         hub.commits.append([line["value"]["path"] for line in lines[1:]])
         return self.answer(200, {"commitOid": f"{len(hub.commits):040x}", "commitUrl": "there"})
 
+    def tree(self):
+        """A page of names and where the next is, as the hub lists them."""
+        where, _mark, start = self.path.partition("&cursor=")
+        rest = sorted({*self.hub.files, *self.hub.own})[int(start or 0) :]
+        shown = [{"type": "file", "path": name} for name in rest[:4]]
+        more = f'<{self.hub.address}{where}&cursor={int(start or 0) + 4}>; rel="next"' if rest[4:] else ""
+        return self.answer(200, [{"type": "directory", "path": "data"}, *shown], {"link": more} if more else {})
+
     def do_GET(self):
         hub = self.hub
         if not self.allowed():
             return None
+        if "/tree/" in self.path:
+            return self.tree()
         name = re.split(r"/resolve/[^/]+/", self.path)[1]
         if name not in hub.files:
             return self.answer(404, {"error": "Entry not found"})

@@ -44,6 +44,15 @@ WHOLE = {
 }
 
 
+def test_equal_numbers_of_a_recipe_are_spelled_alike():
+    whole = Recipe.from_dict(
+        {"dev": 0, "train": 1, "minimum_spread": 2, "minimum_item_rest": -1, "difficulty_from": -0.0}
+    )
+    broken = Recipe.from_dict({"train": 1.0, "minimum_spread": 2.0, "minimum_item_rest": -1.0})
+
+    assert json.dumps(whole.as_dict()) == json.dumps(broken.as_dict())
+
+
 def test_a_recipe_is_the_same_thing_as_table_toml_and_json():
     recipe = Recipe.from_dict(WHOLE)
 

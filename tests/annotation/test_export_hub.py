@@ -8,7 +8,15 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
-from annotation.services import export_push, export_request, export_retry, export_write, split_export
+from annotation.exporters import huggingface
+from annotation.services import (
+    export_push,
+    export_request,
+    export_retry,
+    export_write,
+    split_export,
+    split_withdraw,
+)
 from eqstudio.errors import Conflict, InvalidInput, ProviderError
 from tests.annotation.factories import split_of
 from tests.annotation.fake_hub import TOKEN, hub_running
@@ -67,6 +75,31 @@ def test_what_the_hub_has_is_not_sent_again(folder, token, monkeypatch):
 
         again = {name: size for name, size in hub.received.items() if not name.startswith("get ")}
     assert again == sent
+
+
+def test_what_was_withdrawn_is_not_left_on_the_hub_and_no_row_is_there_twice(tmp_path, token, monkeypatch):
+    monkeypatch.setattr(huggingface, "SHARD_BYTES", 1)
+    first = split_of(items=3, name="arena")
+    gone = first.items.first().dialogue.uid
+    second = split_withdraw(split=first, items=[gone], reason="The speaker asked for it.", now=timezone.now())
+    for split in (first, second):
+        split_export(split=split, format="huggingface", output=tmp_path / str(split))
+
+    with hub_running() as hub:
+        for split in (first, second):
+            told = push(tmp_path / str(split), hub, monkeypatch)
+
+    assert hub.files == held(tmp_path / str(second))
+    assert sum(name.endswith(".parquet") for name in hub.files) == told["rows"] == 2
+
+
+def test_a_file_that_somebody_else_adds_meanwhile_is_named_and_goes_with_the_next_push(folder, token, monkeypatch):
+    with hub_running() as hub:
+        with pytest.raises(Conflict, match=r"1 files .*: data/stray\.parquet\. Push again"):
+            push(folder, hub, monkeypatch, progress=lambda: hub.files.setdefault("data/stray.parquet", b"PAR1"))
+        push(folder, hub, monkeypatch)
+
+    assert hub.files == held(folder)
 
 
 def test_a_file_that_comes_back_otherwise_is_named(folder, token, monkeypatch):

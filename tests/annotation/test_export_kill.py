@@ -177,6 +177,14 @@ def test_a_file_that_changed_meanwhile_is_written_again(tmp_path):
         assert not (tmp_path / "p" / "stray").exists()
 
 
+def test_a_second_file_of_the_same_name_is_refused_and_not_lost(tmp_path):
+    with Sink(tmp_path / "p", {}) as sink:
+        sink.put("data/a.json", b"one")
+        sink.put("data/a.json", b"one")
+        with pytest.raises(InvalidInput, match=r"would both be data/a\.json"):
+            sink.put("data/a.json", b"another")
+
+
 @pytest.mark.django_db
 def test_one_export_does_not_continue_another(tmp_path):
     with Sink(tmp_path / ".out.partial", {"format": "another"}) as sink:

@@ -8,6 +8,8 @@ import ast
 import hashlib
 import importlib.util
 import json
+import sys
+from unittest.mock import MagicMock
 
 import pytest
 import yaml
@@ -27,6 +29,13 @@ def exported(tmp_path, name, make=speecheq_dialogue, items=3):
     split = split_of(items=items, make=make, name="arena")
     split_export(split=split, format=name, output=tmp_path / "out")
     return split, tmp_path / "out"
+
+
+def sided(tmp_path, name, **shares):
+    """An export of a split whose items lie on several sides."""
+    split = split_of(items=12, make=emosbench_dialogue, name="arena", recipe={**shares, "seed": 5})
+    split_export(split=split, format=name, output=tmp_path / "out")
+    return tmp_path / "out"
 
 
 def questions(folder):
@@ -113,15 +122,55 @@ def test_the_task_file_of_lm_eval_names_functions_that_are_there(tmp_path):
     assert (len(named), named - there) == (4, set())
 
 
+def loaded(folder, name):
+    """A program of the folder as a module."""
+    spec = importlib.util.spec_from_file_location(f"exported_{name}", folder / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_lm_eval_is_given_every_side_under_its_own_name_and_asks_the_test_side(tmp_path, monkeypatch):
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
+    folder = sided(tmp_path, "lmeval", dev=0.3, train=0.3)
+    utils = loaded(folder, "utils")
+
+    found = utils.dataset()
+
+    asked = questions(folder)
+    assert {side: list(rows["id"]) for side, rows in found.items()} == {
+        side: [question["id"] for question in asked if question["side"] == side] for side in ("dev", "test", "train")
+    }
+    assert "\ntest_split: test\n" in (folder / "task.yaml").read_text(encoding="utf-8")
+
+
+def test_inspect_asks_the_test_side_unless_told_otherwise(tmp_path, monkeypatch):
+    for name in ("", ".dataset", ".model", ".scorer", ".solver"):
+        monkeypatch.setitem(sys.modules, f"inspect_ai{name}", MagicMock())
+    folder = sided(tmp_path, "inspect", dev=0.3, train=0.3)
+    task = loaded(folder, "task")
+
+    asked = questions(folder)
+    sides = [{question["side"] for question in task.of_side(asked, side)} for side in ("", "dev", "all")]
+
+    assert sides == [{"test"}, {"dev"}, {"dev", "test", "train"}]
+    trained = [question for question in asked if question["side"] == "train"]
+    assert task.of_side(trained, "") == trained
+
+
+def test_a_split_without_a_test_side_is_asked_all_the_same(tmp_path):
+    folder = sided(tmp_path, "lmeval", train=1.0)
+
+    assert "\ntest_split: train\n" in (folder / "task.yaml").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize(
     ("said", "value"),
     [("B", "B"), ("B.", "B"), ("The answer is (A)", "A"), ("A or B", ""), ("", ""), ("Both", ""), ("选A。", "A")],
 )
 def test_answers_are_read_and_never_guessed(tmp_path, said, value):
     _split, folder = exported(tmp_path, "lmeval", items=1)
-    spec = importlib.util.spec_from_file_location("exported_utils", folder / "utils.py")
-    utils = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(utils)
+    utils = loaded(folder, "utils")
 
     assert utils.answered(said, ["A", "B"]) == value
     assert utils.process_results({"values": ["A", "B"], "target": "A"}, [said]) == {"acc": float(value == "A")}

@@ -112,6 +112,30 @@ def test_rounds_are_told_in_the_order_of_the_recipe(db):
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("name", sorted(READ_BY))
+def test_two_corpora_may_use_the_same_id_and_no_dialogue_is_lost(tmp_path, name):
+    benchmark = exporters.get(name).benchmark or "speecheq"
+    rounds = [judged_round(items=1, make=MAKERS[benchmark], benchmark=benchmark) for _ in range(2)]
+    for number, dialogue in enumerate(Dialogue.objects.all()):
+        Variant.objects.filter(turn__dialogue=dialogue, turn__position=1).update(text=f"Words of corpus {number}.")
+    Dialogue.objects.update(external_id="001")
+    split = split_freeze(name="both", recipe={"rounds": [one.name for one in rounds]}, now=timezone.now())
+
+    split_export(split=split, format=name, output=tmp_path / "out")
+    folder, importer = READ_BY[name]
+    fresh = CorpusFactory()
+    report = corpus_import(corpus=fresh, path=tmp_path / "out" / folder, format=importer)
+
+    uids = set(split.items.values_list("dialogue__uid", flat=True))
+    assert report.as_dict() == {"created": 2, "skipped": 0, "refused": []}
+    assert set(Dialogue.objects.filter(corpus=fresh).values_list("external_id", flat=True)) == uids
+    said = Variant.objects.filter(turn__dialogue__corpus=fresh, turn__position=1)
+    assert set(said.values_list("text", flat=True)) == {"Words of corpus 0.", "Words of corpus 1."}
+    with (tmp_path / "out" / "judgements" / "ratings.csv").open(encoding="utf-8", newline="") as handle:
+        assert {row["item"].partition("/")[0] for row in csv.DictReader(handle)} == uids
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("name", sorted(READ_BY))
 def test_every_side_and_every_file_of_it_comes_in_again(tmp_path, name, monkeypatch):
     monkeypatch.setattr(huggingface, "SHARD_BYTES", 1)  # a file an item
     made = exporters.get(name).benchmark or "emosbench"

@@ -14,6 +14,7 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from annotation.exporters import huggingface
+from annotation.exporters.rows import split_records
 from annotation.models import Export
 from annotation.services import export_request, export_write, split_export, split_freeze
 from annotation.services.export_jobs import export_key
@@ -84,6 +85,16 @@ def test_a_row_holds_the_dialogue_its_judgements_and_file_names_without_paths(sp
     assert json.loads(row["scenario"])["title"] == "After work"
 
 
+def test_the_outcome_of_a_row_is_that_of_the_manifest():
+    made = judged_round(items=1, agree_needed=3)
+    split = split_freeze(name="arena", round=made, recipe={"consensus": "majority"}, now=timezone.now())
+
+    (row,) = split_records(split)
+
+    assert made.items.get().outcome == "disputed"
+    assert row["outcome"] == split.items.get().entry["judgements"]["outcome"] == "kept"
+
+
 def test_the_card_tells_configuration_agreement_limits_and_that_it_is_a_demo(split, tmp_path):
     split_export(split=split, format="huggingface", output=tmp_path / "out")
 
@@ -99,6 +110,18 @@ def test_the_card_tells_configuration_agreement_limits_and_that_it_is_a_demo(spl
     assert "## Limitations" in card
     assert split.manifest_hash in card
     assert "person-" not in card
+
+
+def test_the_card_tells_the_agreement_over_the_items_of_the_split_alone(tmp_path):
+    made = judged_round(items=5)
+    split = split_freeze(name="few", round=made, recipe={"size": 2}, now=timezone.now())
+    split_export(split=split, format="csv", output=tmp_path / "out")
+
+    card = (tmp_path / "out" / "README.md").read_text(encoding="utf-8").splitlines()
+
+    told = [line for line in card if "| grade |" in line and "| percent_agreement |" in line]
+    n = split.manifest["agreement"]["estimate"]["n"]
+    assert [line.rpartition(", n\N{NO-BREAK SPACE}")[2] for line in told] == [f"{n // 2 * 5} |", f"{n} |"]
 
 
 def test_every_file_is_in_the_checksums_and_they_are_right(split, tmp_path):

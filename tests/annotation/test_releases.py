@@ -1,10 +1,15 @@
 """What happens to a split after the freeze: gates, waivers, release, public page, withdrawals, and what changed."""
 
+from unittest.mock import Mock
+
 import pytest
 from django.urls import reverse
 from django.utils import timezone
 
 from annotation.domain.manifest import manifest_hash
+from annotation.exporters import exporters
+from annotation.exporters.card import card_text
+from annotation.exporters.croissant import _document as croissant_document
 from annotation.models import Release, Split, SplitAudit, Waiver, Withdrawal
 from annotation.selectors import manifest_entries, manifest_head, pseudonym, split_rounds
 from annotation.selectors.gates import split_gates
@@ -66,6 +71,75 @@ def test_recorded_voices_need_a_word_of_consent():
 
     assert not consent.open
     assert without.uid in consent.why
+
+
+@pytest.mark.parametrize(
+    ("extras", "open_"),
+    [
+        ({"recording": {"consent": "signed"}}, True),
+        ({"consent": True}, True),
+        ({"consent": "No"}, False),
+        ({"consent": False}, False),
+        ({"consent": "signed", "recording": {"consent": "withdrawn"}}, False),
+        ({"consent": " ", "recording": []}, False),
+    ],
+)
+def test_consent_counts_where_imports_put_it_and_a_no_is_none(extras, open_):
+    split = split_of(items=1, make=lambda corpus: speecheq_dialogue(corpus=corpus, source="recorded", extras=extras))
+
+    assert gates(split)["consent"] is open_
+
+
+def test_licences_come_from_every_corpus_and_recording_of_a_split(client, ada):
+    rounds = [judged_round(items=2, corpus=CorpusFactory(licence=licence)) for licence in ("CC-BY-4.0", "")]
+    split = split_freeze(name="both", recipe={"rounds": [one.name for one in rounds]}, now=timezone.now())
+    first, second = Dialogue.objects.filter(corpus__licence="")
+    Dialogue.objects.filter(pk=first.pk).update(extras={"recording": {"licence": "CC0-1.0"}})
+    before = gates(split)["licence"]
+    Dialogue.objects.filter(pk=second.pk).update(extras={"recording": {"licence": "CC0-1.0"}})
+
+    card = card_text(split, exporters.get("csv")())
+
+    assert (before, gates(split)["licence"]) == (False, True)
+    assert "license:\n- cc-by-4.0\n- cc0-1.0\n" in card
+    assert "| licence | CC-BY-4.0, CC0-1.0 |" in card
+    assert f"| corpus | {', '.join(sorted(one.corpus.name for one in rounds))} |" in card
+    assert croissant_document(split, "0" * 64, 1)["license"] == ["CC-BY-4.0", "CC0-1.0"]
+    split_publish(split=split_release(split=waived_all(split, ada)).split, public=True)
+    assert "CC0-1.0" in client.get(reverse("split_public", args=[split.uid])).content.decode()
+
+
+def test_what_an_audit_against_another_split_found_is_not_undone_by_one_alone():
+    make = {"make": emosbench_dialogue}
+    split = split_of(items=1, **make)
+    other = split_freeze(name="copies", corpus=split.corpus, now=timezone.now())
+    clean = split_of(items=1, **make)
+    Variant.objects.filter(turn__dialogue__split_items__split=clean).update(text="Of quite another thing.", clip=None)
+    Dialogue.objects.filter(split_items__split=clean).update(scenario={"title": "Elsewhere"})
+
+    stood = []
+    for against in (clean, None, other, None):
+        audit_make(audit_id=audit_request(split=split, against=against).pk, now=timezone.now())
+        stood.append(next(gate for gate in split_gates(split=split) if gate.name == "audit"))
+
+    assert [gate.open for gate in stood] == [False, True, False, False]
+    assert "Audit it by itself" in stood[0].why
+    assert stood[2].why == stood[3].why
+    assert "copies-v1" in stood[3].why
+    told = {audit["against"]: audit["passed"] for audit in manifest_head(split=split)["audits_against"]}
+    assert told == {"copies-v1": False, str(clean): True}
+
+
+def test_an_audit_that_could_not_hear_everything_shuts_the_gate(monkeypatch):
+    split = split_of(items=1, make=emosbench_dialogue)
+    monkeypatch.setattr("annotation.services.audits.blob_read", Mock(side_effect=FileNotFoundError))
+
+    audit_make(audit_id=audit_request(split=split).pk, now=timezone.now())
+
+    gate = next(gate for gate in split_gates(split=split) if gate.name == "audit")
+    assert not gate.open
+    assert "recordings that could not be read" in gate.why
+    assert manifest_head(split=split)["audit"]["passed"] is False
 
 
 def test_a_shut_gate_stands_in_the_way_until_an_admin_waives_it_in_writing(ada, rita):
@@ -195,6 +269,24 @@ def test_rows_and_rounds_of_a_split_are_read_in_order():
     assert [row.position for row in rows] == [0, 1, 2]
     assert [row.entry for row in rows] == list(manifest_entries(split=split))
     assert split_rounds(split=split) == [made]
+
+
+def test_what_goes_before_the_sources_of_a_recipe_stands_in_the_manifest_in_their_place():
+    one, other = judged_round(items=2), judged_round(items=1)
+    recipe = {"rounds": [one.name]}
+
+    by_round = split_freeze(name="rounds", round=other, recipe=recipe, now=timezone.now())
+    by_corpus = split_freeze(name="corpus", corpus=one.corpus, recipe=recipe, now=timezone.now())
+    back = split_freeze(name="back", round=one, recipe={"corpus": other.corpus.name}, now=timezone.now())
+
+    named = [
+        (split.manifest["recipe"]["rounds"], split.manifest["recipe"]["corpus"], split_rounds(split=split))
+        for split in (by_round, by_corpus, back)
+    ]
+    assert named == [([other.name], "", [other]), ([], one.corpus.name, []), ([one.name], "", [one])]
+    assert back.manifest_hash == split_freeze(name="again", recipe=recipe, now=timezone.now()).manifest_hash
+    Split.objects.filter(pk=by_corpus.pk).update(recipe=by_corpus.recipe | recipe)
+    assert split_rounds(split=Split.objects.get(pk=by_corpus.pk)) == []
 
 
 # Pages

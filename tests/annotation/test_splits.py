@@ -70,6 +70,7 @@ def test_the_manifest_names_every_input():
     assert sorted(manifest_head(split=split)) == [
         "agreement",
         "audit",
+        "audits_against",
         "benchmark",
         "benchmark_version",
         "canary",

@@ -48,6 +48,13 @@ def _are_targets(value: Any) -> bool:
     )
 
 
+def _spelled(kind: str, value: Any) -> Any:
+    """One spelling of equal values: 1, 1.0 and -0.0 differ in JSON, and so would the hashes of manifests."""
+    if kind in ("share", "points", "correlation"):
+        return float(value) or 0.0
+    return tuple(value) if isinstance(value, list) else value
+
+
 _KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "text": (_TEXT, _is_text),
     "count": (_COUNT, _is_count),
@@ -119,9 +126,7 @@ class Recipe:
             expected, fits = _KINDS[known[name].metadata["kind"]]
             if not fits(value):
                 raise InvalidInput(f"Recipe: {name} should be {expected}, not {value!a}.", field=name)
-        values: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value for name, value in data.items()
-        }
+        values = {name: _spelled(known[name].metadata["kind"], value) for name, value in data.items()}
         recipe = cls(**values)
         _check(recipe)
         return recipe
