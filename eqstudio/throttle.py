@@ -15,17 +15,21 @@ class UserThrottle(UserRateThrottle):
     two of them let through twice as many. Two windows that meet can hold twice the rate for a moment.
     """
 
+    duration: float
+    num_requests: int
+    left_s = 0.0
+
     def allow_request(self, request: Any, view: Any) -> bool:
         if self.rate is None:
             return True
-        now, length = self.timer(), self.duration
+        now, length = float(self.timer()), self.duration
         self.left_s = length - now % length
         key = f"{self.get_cache_key(request, view)}:{now // length:.0f}"
         counts = caches["counts"]
         if counts.add(key, 1, timeout=length):
             return bool(self.num_requests)
         try:
-            return bool(counts.incr(key) <= self.num_requests)
+            return int(counts.incr(key)) <= self.num_requests
         except ValueError:  # it ran out between the two
             return True
 

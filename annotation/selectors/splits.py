@@ -207,7 +207,7 @@ def manifest_head(*, split: Split) -> dict[str, Any]:
         "manifest_hash": split.manifest_hash,
         "canary": split.canary,
         "audit": None if alone is None else _audit_summary(alone),
-        "audits_against": [{"against": str(audit.against), **_audit_summary(audit)} for audit in others],
+        "audits_against": [{"against": str(audit.against), **_audit_summary(audit)} for audit in others if audit],
     }
 
 

@@ -79,7 +79,7 @@ def sitting_open(
         pilot=protocol.execution.pilot,
         defaults={
             "limit": limit,
-            "order_seed": lambda: _order_seed(sits, run, pilot=protocol.execution.pilot),
+            "order_seed": lambda: _order_seed(sits, run, pilot=protocol.execution.pilot),  # type: ignore[misc]
         },
     )
     if created and sits.kind == Respondent.Kind.PERSON:
