@@ -20,27 +20,6 @@ from tests.eqstudio.factories import UserFactory
 
 pytestmark = pytest.mark.django_db
 
-PAGES = ["people", "person_new", "events", "health"]
-
-
-@pytest.mark.parametrize("name", PAGES)
-@pytest.mark.parametrize(("who", "status"), [(None, 302), ("otto", 403), ("alice", 403), ("rita", 403), ("ada", 200)])
-def test_the_house_is_the_admins_alone(client, request, name, who, status):
-    if who:
-        client.force_login(request.getfixturevalue(who))
-
-    assert client.get(reverse(name)).status_code == status
-
-
-@pytest.mark.parametrize("name", ["person", "person_link", "person_activation"])
-@pytest.mark.parametrize(("who", "status"), [(None, 302), ("alice", 403), ("rita", 403)])
-def test_a_person_s_page_is_the_admins_alone(client, request, ada, name, who, status):  # noqa: PLR0917 -- a table's columns
-    if who:
-        client.force_login(request.getfixturevalue(who))
-    url = reverse(name, args=[ada.uid])
-
-    assert (client.get(url) if name == "person" else client.post(url)).status_code == status
-
 
 def test_a_person_who_does_not_exist_is_not_found(client, ada):
     client.force_login(ada)

@@ -5,7 +5,7 @@ from django.urls import reverse
 
 from evaluation.models import Respondent, Sitting, Study
 from evaluation.services import study_close, study_run
-from tests.eqstudio.factories import UserFactory, admin, annotator, researcher
+from tests.eqstudio.factories import UserFactory, annotator, researcher
 from tests.evaluation.factories import (
     emosbench_study,
     model_respondent,
@@ -17,8 +17,6 @@ from tests.evaluation.factories import (
 from tests.generation.factories import speecheq_dialogue
 
 pytestmark = pytest.mark.django_db
-
-MISSING = "zzzzzzzzzzzzzzzz"
 
 
 def addresses(study, sitting):
@@ -57,34 +55,9 @@ def sat():
 
 @pytest.mark.every_case
 @pytest.mark.parametrize("page", PAGES)
-@pytest.mark.parametrize("who", [researcher, admin])
-def test_a_page_works(client, sat, page, who):
-    client.force_login(who())
-    assert client.get(addresses(*sat)[page]).status_code == 200
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_a_page_asks_a_stranger_to_sign_in(client, sat, page):
-    response = client.get(addresses(*sat)[page])
-    assert (response.status_code, reverse("account_login") in response.url) == (302, True)
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_a_page_does_not_exist_for_an_outsider(client, sat, page):
-    client.force_login(UserFactory())
-    assert client.get(addresses(*sat)[page]).status_code == 404
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_a_page_is_closed_to_an_annotator(client, sat, page):
-    client.force_login(annotator())
-    assert client.get(addresses(*sat)[page]).status_code == 403
-
-
-@pytest.mark.parametrize("name", ["study", "run_new", "run", "comparison", "comparison_csv"])
-def test_a_bad_id_is_not_found(client, name):
+def test_a_page_works(client, sat, page):
     client.force_login(researcher())
-    assert client.get(reverse(name, args=[MISSING])).status_code == 404
+    assert client.get(addresses(*sat)[page]).status_code == 200
 
 
 def test_an_unknown_chart_is_not_found(client, sat):

@@ -40,30 +40,6 @@ def test_page_opens_for_who_may_curate(client, request, role, name):
     assert b"<h1>" in response.content
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_page_sends_who_is_not_signed_in_to_the_sign_in_page(client, name):
-    response = client.get(reverse(name, args=PAGES[name]()))
-
-    assert response.status_code == 302
-    assert response.url.startswith("/accounts/login/")
-
-
-@pytest.mark.parametrize("name", PAGES)
-@pytest.mark.parametrize(("role", "status"), [("otto", 404), ("alice", 403)])
-def test_page_is_not_there_for_outsiders_and_forbidden_to_annotators(client, request, role, status, name):
-    client.force_login(request.getfixturevalue(role))
-
-    assert client.get(reverse(name, args=PAGES[name]())).status_code == status
-
-
-@pytest.mark.parametrize("name", ACTIONS)
-@pytest.mark.parametrize(("role", "status"), [("otto", 404), ("alice", 403)])
-def test_action_is_not_there_for_outsiders_and_forbidden_to_annotators(client, request, role, status, name):
-    client.force_login(request.getfixturevalue(role))
-
-    assert client.post(reverse(name, args=ACTIONS[name]())).status_code == status
-
-
 @pytest.mark.parametrize("name", ["corpus", "dialogue", "batch"])
 def test_page_of_an_unknown_code_is_not_found(client, rita, name):
     client.force_login(rita)
