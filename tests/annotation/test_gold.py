@@ -11,6 +11,7 @@ from annotation.selectors import live_judgements, round_agreement
 from annotation.selectors.quality import checked, last_words, training_feedback
 from annotation.services import item_adjudicate, judgement_retract
 from annotation.services.gold import gold_add, gold_from_decision, gold_remove, gold_set
+from annotation.services.rounds import item_fields
 from eqstudio.errors import Conflict, InvalidInput
 from generation.models import Dialogue
 from tests.annotation.factories import judged_round, round_with
@@ -195,3 +196,17 @@ def test_gold_that_is_there_already_becomes_the_twin_of_work_on_the_same_story()
 
     keys = dict(made.items.values_list("pk", "twin_key"))
     assert (keys[one.pk], keys[other.pk]) == ("speecheq:the missed train", "kept")
+
+
+def test_gold_and_work_of_one_story_are_twins():
+    made = quality_round(items=1)
+    work_item = made.items.get()
+    gold = known_item(made)
+    Dialogue.objects.update(topic_key="the missed train", template_key="frame 7")
+    dialogue = Dialogue.objects.get(pk=gold.dialogue_id)
+
+    other = quality_round()
+    gold_add(round=other, dialogue=dialogue, actor=researcher(), verdict="keep")
+
+    same = item_fields(round=other, dialogue=Dialogue.objects.get(pk=work_item.dialogue_id))
+    assert other.items.get().twin_key == same["twin_key"] == "speecheq:the missed train"

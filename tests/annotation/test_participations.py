@@ -6,7 +6,6 @@ import pytest
 from django.utils import timezone
 
 from annotation.models import Judgement, Participation
-from annotation.services.gold import gold_add
 from annotation.services.participation_moves import MOVES, VERBS, participation_move
 from annotation.services.participations import (
     participation_get,
@@ -16,7 +15,6 @@ from annotation.services.participations import (
     participation_resume,
     special_next,
 )
-from annotation.services.rounds import item_fields
 from eqstudio.errors import Conflict, IllegalMove, InvalidInput
 from eqstudio.models import Event
 from eqstudio.words import VERBS as SAID
@@ -350,20 +348,6 @@ def test_gold_is_not_given_to_who_has_heard_its_twin_and_skipped_it(draft, offer
     found = special_next(participation=place_of(made, person), now=now)
 
     assert (found is not None and found[0] == item) == offered
-
-
-def test_gold_and_work_of_one_story_are_twins():
-    made = quality_round(items=1)
-    work_item = made.items.get()
-    gold = known_item(made)
-    gold.dialogue.__class__.objects.update(topic_key="the missed train", template_key="frame 7")
-    dialogue = gold.dialogue.__class__.objects.get(pk=gold.dialogue_id)
-
-    other = quality_round()
-    gold_add(round=other, dialogue=dialogue, actor=researcher(), verdict="keep")
-
-    same = item_fields(round=other, dialogue=work_item.dialogue.__class__.objects.get(pk=work_item.dialogue_id))
-    assert other.items.get().twin_key == same["twin_key"] == "speecheq:the missed train"
 
 
 def place_of(made, person):
