@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from django.db import connection
 from django.test import TransactionTestCase
 from django.utils import translation
 from hypothesis import HealthCheck
@@ -39,6 +40,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.xdist_group(str(item.path)))  # one process loads the models of a file
         if item.get_closest_marker("soak") and "soak" not in (config.option.markexpr or ""):
             item.add_marker(pytest.mark.skip(reason="a long fault test: `make soak` runs it"))
+        if item.get_closest_marker("postgres") and connection.vendor != "postgresql":
+            item.add_marker(pytest.mark.skip(reason="needs PostgreSQL: `make test` runs it there"))
         for name in ("models", "vllm"):
             if item.get_closest_marker(name) and name not in (config.option.markexpr or ""):
                 item.add_marker(pytest.mark.skip(reason=f"has an environment of its own: `make {name}` runs it"))
