@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from annotation.exporters.base import Exporter, shipped
 from annotation.exporters.card import card_text, chart_svg
@@ -17,7 +18,7 @@ def papers_write(split: Split, exporter: Exporter, sink: Sink) -> None:
     """Add them all; those that are there already are kept."""
     if not sink.has("manifest.json"):
         with sink.file("manifest.json") as handle:
-            for line in manifest_lines(split):
+            for line in manifest_lines(split, export=sink.identity):
                 handle.write(line.encode())
     sink.put("verify.py", shipped("verify.py"))
     judgements_write(split, sink)
@@ -25,10 +26,11 @@ def papers_write(split: Split, exporter: Exporter, sink: Sink) -> None:
     sink.put("README.md", card_text(split, exporter).encode())
 
 
-def manifest_lines(split: Split) -> Iterator[str]:
-    """The manifest as JSON, an item a line."""
+def manifest_lines(split: Split, *, export: Mapping[str, Any] | None = None) -> Iterator[str]:
+    """The manifest as JSON, an item a line; ``export`` says as what it leaves."""
+    head = manifest_head(split=split) | ({} if export is None else {"export": dict(export)})
     yield "{\n"
-    for name, value in sorted(manifest_head(split=split).items()):  # PostgreSQL keeps the keys in an order of its own
+    for name, value in sorted(head.items()):  # PostgreSQL keeps the keys in an order of its own
         yield f"{json.dumps(name)}: {json.dumps(value, ensure_ascii=False, sort_keys=True)},\n"
     yield '"items": [\n'
     for number, entry in enumerate(manifest_entries(split=split)):

@@ -72,7 +72,7 @@ class Sink:
 
     def __init__(self, folder: Path, identity: dict[str, Any]) -> None:
         self.folder = folder
-        self._identity = identity
+        self.identity = identity
         self._files: dict[str, Written] = {}
         self._given: dict[str, str] = {}
         self._folders: set[Path] = set()
@@ -115,7 +115,7 @@ class Sink:
                 handle.close()
 
     def _identity_check(self, path: Path) -> None:
-        told = json.dumps(self._identity, sort_keys=True)
+        told = json.dumps(self.identity, sort_keys=True)
         if path.exists() and path.read_text(encoding="utf-8") != told:
             raise InvalidInput(
                 _("%(folder)s holds the beginning of another export. Delete it, or export without resuming.")

@@ -74,7 +74,7 @@ def _agreement(split: Split) -> tuple[bool, str]:
 
 def _audit(split: Split) -> tuple[bool, str]:
     """By the latest audit of the split alone and the latest against each other one: what one of them found stays found."""
-    alone, *others = latest_audits(split=split)
+    alone, others = latest_audits(split=split)
     if alone is None and not others:
         return False, _("It was not audited yet.")
     shut_by = dict.fromkeys(

@@ -201,7 +201,7 @@ def manifest_entries(*, split: Split) -> Iterator[dict[str, Any]]:
 
 def manifest_head(*, split: Split) -> dict[str, Any]:
     """The manifest without its items, with its hash, and summaries of the latest audits, which the hash leaves out."""
-    alone, *others = latest_audits(split=split)
+    alone, others = latest_audits(split=split)
     return {
         **split.manifest,
         "manifest_hash": split.manifest_hash,
@@ -215,8 +215,8 @@ def _audit_summary(audit: SplitAudit) -> dict[str, Any]:
     return {"at": audit.created.isoformat(), **audit.report.get("summary", {})}
 
 
-def latest_audits(*, split: Split) -> list[SplitAudit | None]:
-    """The latest finished audit of the split alone, or None, then the latest against each other split, by their names.
+def latest_audits(*, split: Split) -> tuple[SplitAudit | None, list[SplitAudit]]:
+    """The latest finished audit of the split alone, or None, and the latest against each other split, by their names.
 
     Versions of one name share items on purpose, so an audit against another version says nothing here.
     """
@@ -227,7 +227,7 @@ def latest_audits(*, split: Split) -> list[SplitAudit | None]:
     audits = done.filter(pk__in=latest.values()).select_related("against")
     found = {audit.against_id: audit for audit in audits}
     alone = found.pop(None, None)
-    return [alone, *sorted(found.values(), key=lambda audit: str(audit.against))]
+    return alone, sorted(found.values(), key=lambda audit: str(audit.against))
 
 
 def split_rounds(*, split: Split) -> list[Round]:

@@ -143,7 +143,7 @@ def split_diff(request: HttpRequest, uid: str) -> HttpResponse:
 def split_public(request: HttpRequest, uid: str) -> HttpResponse:
     """What anybody may know of a released split: counts, agreement, audit, hash. No item is shown."""
     found = public_split_for(uid)
-    audit, *_others = latest_audits(split=found)
+    audit, _others = latest_audits(split=found)
     release = latest_release(split=found)
     agreement = found.manifest.get("agreement") or {}
     context = {

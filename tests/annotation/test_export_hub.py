@@ -2,10 +2,12 @@
 
 import hashlib
 import json
+import subprocess
+import sys
 from collections import Counter
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from annotation.exporters import huggingface
@@ -168,6 +170,39 @@ def test_the_command_exports_and_pushes(tmp_path, token, monkeypatch, capsys):
     assert {name: hashlib.sha256(data).hexdigest() for name, data in hub.files.items() if name != "SHA256SUMS"} == {
         file["path"]: file["sha256"] for file in told["files"] if file["path"] != "SHA256SUMS"
     }
+
+
+@pytest.mark.parametrize("other", [("--format", "huggingface"), ("--format", "csv", "--bom")])
+def test_a_finished_folder_of_another_form_is_not_pushed_in_its_place(tmp_path, token, monkeypatch, other):
+    split_of(items=1, name="arena")
+    out = ("--output", str(tmp_path / "out"))
+    call_command("split_export", "arena", *out, "--format", "csv")
+    arguments = ("--resume", "--push", "lab/arena", "--token-env", "HF_TEST_TOKEN")
+    with hub_running() as hub:
+        monkeypatch.setenv("HF_ENDPOINT", hub.address)
+        with pytest.raises(CommandError, match="holds another export than arena-v1"):
+            call_command("split_export", "arena", *out, *arguments, *other)
+        assert hub.files == {}
+        call_command("split_export", "arena", *out, *arguments, "--format", "csv")
+
+    assert hub.files == held(tmp_path / "out")
+
+
+def test_what_hubs_and_evaluations_put_beside_an_export_is_told_and_no_fault(tmp_path):
+    split_export(split=split_of(items=1), format="csv", output=tmp_path / "out")
+    (tmp_path / "out" / ".gitattributes").write_text("*.parquet filter=lfs")
+    for name in ("logs", ".cache"):
+        (tmp_path / "out" / name).mkdir()
+        (tmp_path / "out" / name / "one.json").write_text("{}")
+    command = [sys.executable, "-I", str(tmp_path / "out" / "verify.py")]
+
+    found = subprocess.run(command, capture_output=True, text=True, check=False)
+    (tmp_path / "out" / "audio" / "logs").write_text("stray")
+    stray = subprocess.run(command, capture_output=True, text=True, check=False)
+
+    beside = [f"beside it, not checked: {name}" for name in (".cache", ".gitattributes", "logs")]
+    assert (found.returncode, found.stdout.splitlines()) == (0, [*beside, "whole and unchanged"])
+    assert (stray.returncode, stray.stdout.splitlines()) == (1, [*beside, "not in SHA256SUMS: audio/logs"])
 
 
 def test_a_background_export_is_pushed_and_a_failed_one_goes_on(token, monkeypatch):

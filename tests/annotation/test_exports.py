@@ -203,6 +203,27 @@ def test_a_full_disk_leaves_nothing_behind(split, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_the_folder_that_one_stands_in_is_filled(split, tmp_path, monkeypatch):
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+
+    split_export(split=split, format="csv", output=Path())
+
+    assert [path.name for path in tmp_path.iterdir()] == ["here"]
+    assert (tmp_path / "here" / "metadata.csv").exists()
+
+
+@pytest.mark.parametrize("resume", [False, True])
+def test_a_place_that_cannot_be_is_not_told_as_want_of_space(split, tmp_path, resume):
+    (tmp_path / "file").write_text("mine")
+
+    with pytest.raises(InvalidInput, match=r"cannot be written there \(.*\)\. Name another folder") as raised:
+        split_export(split=split, format="csv", output=tmp_path / "file" / "out", resume=resume)
+
+    assert raised.value.field == "output"
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
 def test_the_command_writes_the_folder(split, tmp_path, capsys):
     call_command("split_export", "arena-v1", "--output", str(tmp_path / "out"), "--json")
 

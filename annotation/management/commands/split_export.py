@@ -1,4 +1,3 @@
-import json
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
@@ -6,6 +5,7 @@ from typing import Any
 from annotation.exporters import Options
 from annotation.selectors import split_named
 from annotation.services import export_push, split_export
+from annotation.services.exports import export_is
 from annotation.services.hub_push import push_check
 from eqstudio.errors import InvalidInput
 from eqstudio.management.base import StudioCommand
@@ -37,7 +37,7 @@ class Command(StudioCommand):
         if not options["push"]:
             return told
         pushed = export_push(
-            folder=options["output"].absolute(),
+            folder=options["output"].resolve(),
             repository=options["push"],
             token_env=options["token_env"],
             private=not options["public"],
@@ -46,19 +46,15 @@ class Command(StudioCommand):
 
     def _export(self, **options: Any) -> dict[str, Any]:
         """Write it, or take what an earlier run finished whose push was cut off."""
-        finished = options["output"] / "manifest.json"
-        split = split_named(options["split"])
-        if options["push"] and options["resume"] and finished.exists():
-            if json.loads(finished.read_text(encoding="utf-8"))["manifest_hash"] != split.manifest_hash:
-                raise InvalidInput(f"{options['output']} holds another split than {split}.", field="output")
-            return {"split": str(split), "output": str(options["output"]), "items": split.item_count, "files": []}
-        return split_export(
-            split=split,
-            format=options["format"],
-            output=options["output"],
-            resume=options["resume"],
-            options=Options(bom=options["bom"]),
-        )
+        split, output = split_named(options["split"]), options["output"]
+        what: dict[str, Any] = {"split": split, "format": options["format"], "options": Options(bom=options["bom"])}
+        if options["push"] and options["resume"] and (output / "manifest.json").exists():
+            if not export_is(folder=output, **what):
+                raise InvalidInput(
+                    f"{output} holds another export than {split} as {options['format']}.", field="output"
+                )
+            return {"split": str(split), "output": str(output), "items": split.item_count, "files": []}
+        return split_export(output=output, resume=options["resume"], **what)
 
     def report(self, result: dict[str, Any]) -> None:
         size = sum(file["size"] for file in result["files"]) / 1e6
