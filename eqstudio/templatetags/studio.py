@@ -18,12 +18,12 @@ _SPEAK_HOURS_FROM_MINUTES = 90
 
 @register.filter
 def figure(estimate: Estimate) -> str:
-    """``0.71 (0.66-0.75), n 412``; an undefined figure is the word and its reason."""
+    """``0.71 (0.66-0.75), n 412``; an undefined figure is the word and its reason, an open end says so."""
     if estimate.value is None:
         return gettext("undefined: %(reason)s") % {"reason": REASONS.get(estimate.reason or "", estimate.reason)}
     interval = ""
-    if estimate.lo is not None and estimate.hi is not None:
-        lo, hi = f"{estimate.lo:z.2f}", f"{estimate.hi:z.2f}"
+    if estimate.lo is not None or estimate.hi is not None:
+        lo, hi = (gettext("no limit") if end is None else f"{end:z.2f}" for end in (estimate.lo, estimate.hi))
         dash = ", " if hi.startswith("-") else "\N{EN DASH}"  # a dash before a minus reads as neither
         interval = f" ({lo}{dash}{hi})"
     return f"{estimate.value:z.2f}{interval}, n\N{NO-BREAK SPACE}{estimate.n}"

@@ -6,19 +6,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from eqstudio.estimates import Estimate
-from evaluation.domain.bradley_terry import APART, Floats, davidson
-from evaluation.domain.resampling import Resampling, interval, ratio
+from evaluation.domain.bradley_terry import APART, Floats, Strengths, apart, davidson
+from evaluation.domain.resampling import LEVEL, Resampling, interval, ratio
 
 MOST_SYSTEMS = 12
 """With more, there would be too many groups to choose the most needed from."""
 NOT_RATED = "nothing was rated"
 ONE_CLUSTER = 2
 REPLICATES = 1_000
+PRIOR = 0.5
 
 
 def systems_choose(
@@ -88,7 +89,8 @@ def outcome_of(
     ratings: Sequence[Rated], systems: Sequence[int], *, rng: np.random.Generator, replicates: int = REPLICATES
 ) -> Outcome:
     """Ranks by mean and by Bradley-Terry with ties. Intervals: raters and items are drawn with replacement together, each
-    rating counts as often as its rater times its item came up.
+    rating counts as often as its rater times its item came up; an end of a strength is open (None beside the
+    other end) where somebody never lost, or never won, in that many replicates.
     """
     if not ratings:
         nothing = Estimate.undefined(NOT_RATED)
@@ -101,10 +103,10 @@ def outcome_of(
     values = np.asarray([one.value for one in ratings], dtype=float)
     means = ratio(weights @ (cells * values[:, None]), weights @ cells)
     wins, ties, pairs = _comparisons(ratings, place, weights)
-    strengths = davidson(wins, ties)
+    strengths, log = _fit(wins, ties)
     counts = cells.sum(axis=0).astype(int)
     crossed = min(len({one.rater for one in ratings}), len({one.item for one in ratings})) >= ONE_CLUSTER
-    figures = (means, strengths.log, _ranks(means), _ranks(strengths.log))
+    figures = (means, log, _ranks(means), _ranks(strengths.log))
     standings = tuple(
         Standing(
             system, int(counts[index]), *(_estimate(found, index, int(counts[index]), crossed) for found in figures)
@@ -147,6 +149,32 @@ def _comparisons(ratings: Sequence[Rated], place: Mapping[int, int], weights: Fl
     return (counted @ won).reshape(shape), (counted @ tied).reshape(shape), len(met)
 
 
+class _Fit(NamedTuple):
+    """``held`` gives ranks; in ``log`` (replicates x systems) who never lost in a replicate is +inf, and who never won -inf."""
+
+    held: Strengths
+    log: Floats
+
+
+def _fit(wins: Floats, ties: Floats) -> _Fit:
+    """The fit of row 0 as it is, and of the replicates. Leaving out those without a finite fit would cut off the very tail in
+    which a system is unbeaten; there every two that ever met are given ``PRIOR`` wins over each other.
+    """
+    held = davidson(wins, ties)
+    log = held.log.copy()
+    lost = np.flatnonzero(~np.isfinite(held.nu))
+    if len(lost) == 0 or lost[0] == 0:
+        return _Fit(held, log)
+    met = wins[0] + wins[0].T + ties[0] > 0
+    again = davidson(wins[lost] + PRIOR * met, ties[lost])
+    held.log[lost], held.nu[lost] = again.log, again.nu
+    log[lost] = again.log
+    for row in lost:
+        unbeaten, winless = apart(wins[row] + ties[row] / 2)
+        log[row, unbeaten], log[row, winless] = np.inf, -np.inf
+    return _Fit(held, log)
+
+
 def _ranks(figures: Floats) -> Floats:
     """1 for the highest; equal ones share their mean rank; NaN where a figure is not known."""
     above = (figures[:, None, :] > figures[:, :, None]).sum(axis=2)
@@ -159,8 +187,17 @@ def _estimate(found: Floats, index: int, n: int, crossed: bool) -> Estimate:  # 
     value = float(found[0, index])
     if not np.isfinite(value):
         return Estimate.undefined(NOT_RATED if n == 0 else APART, n=n)
-    lo, hi = interval(found[1:, index]) if crossed else (None, None)
+    lo, hi = _ends(found[1:, index]) if crossed else (None, None)
     return Estimate(value, lo, hi, n)
+
+
+def _ends(replicates: Floats) -> tuple[float | None, float | None]:
+    """The interval; an end that is not finite has no limit."""
+    if not np.isinf(replicates).any():
+        return interval(replicates)
+    known = replicates[~np.isnan(replicates)]
+    lo, hi = np.percentile(known, LEVEL[0], method="lower"), np.percentile(known, LEVEL[1], method="higher")
+    return (float(lo) if np.isfinite(lo) else None), (float(hi) if np.isfinite(hi) else None)
 
 
 def as_dicts(outcome: Outcome) -> list[dict[str, Any]]:

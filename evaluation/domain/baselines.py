@@ -150,11 +150,15 @@ def _weighted_median(values: Floats, weights: Floats) -> Floats:
 
 
 def best_person(matrix: Floats, *, higher_is_better: bool = True) -> int | None:
-    """The row of the person with the best mean; None when nobody answered."""
-    means = person_means(matrix)
-    if not np.isfinite(means).any():
+    """The row of the person with the best mean, of those who answered at least half as many items as the median person; None
+    when nobody answered. Where higher is not better, best is nearest to 0 (a bias may be negative).
+    """
+    counts = np.isfinite(matrix).sum(axis=1)
+    if not counts.any():
         return None
-    return int(np.nanargmax(means) if higher_is_better else np.nanargmin(means))
+    means = person_means(matrix)
+    means[2 * counts < np.median(counts[counts > 0])] = np.nan
+    return int(np.nanargmax(means) if higher_is_better else np.nanargmin(np.abs(means)))
 
 
 def vote_figures(people: Sequence[Sheet], metric: Metric, items: Sequence[int]) -> dict[int, float]:

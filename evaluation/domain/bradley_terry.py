@@ -90,6 +90,14 @@ def _newton(log: Floats, eta: Floats, tables: _Tables) -> tuple[Floats, Floats]:
     return gradient, information
 
 
+def apart(beat: Floats) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Which systems beat some and were beaten by none, and which were beaten and beat none (masks over systems); ``beat[i, j]``
+    > 0 where i beat j or tied. Their strengths have no upper, or no lower, limit.
+    """
+    won, lost = (beat > 0).any(axis=1), (beat > 0).any(axis=0)
+    return won & ~lost, lost & ~won
+
+
 def _connected(beat: Floats) -> bool:
     """Whether everybody is reached from everybody along wins, a tie going both ways: without that no strength is finite."""
     parts, _labels = connected_components(beat > 0, directed=True, connection="strong")

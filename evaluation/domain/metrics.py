@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from statistics import fmean, median
+from statistics import fmean, median, median_low
 
 from eqstudio.benchmarks.base import Metric, Score
 from evaluation.domain.slots import Pick
@@ -99,8 +99,8 @@ def item_figures(sheet: Sheet, metric: Metric, only: Iterable[int] | None = None
 
 
 def majority(runs: Sequence[Mapping[str, Score]]) -> dict[str, Score]:
-    """One score per question from several runs: right when more than half were, the median of grades. No answer is a vote
-    against.
+    """One score per question from several runs: right when more than half were, the median of grades (of an even number the
+    lower of the two in the middle, which somebody gave). No answer is a vote against: grades of half the runs are no majority.
     """
     keys = {key: None for run in runs for key in run}
     return {key: _vote([run[key] for run in runs if key in run]) for key in keys}
@@ -110,8 +110,11 @@ def _vote(scores: Sequence[Score]) -> Score:
     gold = next((score.gold for score in scores if score.gold is not None), None)
     verdicts = [score.correct for score in scores if score.correct is not None]
     values = [score.value for score in scores if score.value is not None]
-    value = float(median(values)) if values else None
-    if value is not None and gold is not None:
+    if values and gold is not None:
+        if 2 * len(values) <= len(scores):
+            return Score(correct=False, gold=gold)
+        value = float(median_low(values))
         return Score(correct=value == gold, value=value, gold=gold)
+    value = float(median(values)) if values else None
     correct = sum(verdicts) * 2 > len(scores) if verdicts else None
     return Score(correct=correct, value=value, gold=gold)

@@ -26,7 +26,8 @@ class LmEvalAnswers(AnswerImporter):
 
     def read(self, path: Path) -> Iterator[GivenAnswer]:
         seen: set[str] = set()
-        for number, line in enumerate(text_of_file(path).splitlines(), start=1):
+        # not splitlines(): JSON may hold U+2028 and its like as they are, and they end no line of a file
+        for number, line in enumerate(text_of_file(path).split("\n"), start=1):
             if not line.strip():
                 continue
             try:

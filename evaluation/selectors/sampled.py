@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -123,8 +123,13 @@ def sample_told(study: Study) -> dict[str, object] | None:
     return {"items": len(uids), "whole": study.split.item_count, "hash": item_set_hash(uids)}
 
 
-def item_set_of(study: Study) -> str:
-    """The hash of the set of items that figures are about: the split's manifest, or the drawn sample."""
+def item_set_of(study: Study, only: Collection[int] | None = None) -> str:
+    """The hash of the set of items that figures are about: the split's manifest, the drawn sample, or ``only`` some of its
+    dialogues (primary keys).
+    """
+    if only is not None:
+        names = SplitItem.objects.filter(split_id=study.split_id).values_list("dialogue_id", "dialogue__uid")
+        return item_set_hash([uid for item, uid in names if item in only])
     drawn = sample_told(study)
     return study.split.manifest_hash if drawn is None else str(drawn["hash"])
 

@@ -98,7 +98,7 @@ def comparison_build(
     benchmark = benchmark_get(study.benchmark)
     facts = items_asked(study, asked)
     board = board_build(study, asked, facts)
-    table, chosen, out = _table(benchmark, board, asked.norm, item_set_of(study))
+    table, chosen, out = _table(benchmark, board, asked.norm, item_set_of(study, facts if asked.filters else None))
     metrics = [metric for metric in benchmark.metrics if pair_metrics is None or metric.name in pair_metrics]
     people = next((row for row in board.rows if row.name == PEOPLE), None)
     result: dict[str, Any] = {

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eqstudio.templatetags.studio import figure
 from evaluation.domain.arena import NOT_RATED, Rated, outcome_of, question_choose, systems_choose
-from evaluation.domain.bradley_terry import APART, davidson
+from evaluation.domain.bradley_terry import APART, apart, davidson
 
 BASEBALL = [
     [0, 7, 9, 7, 7, 9, 11],
@@ -97,8 +98,28 @@ def test_ranks_by_mean_and_by_strength():
     assert found.comparisons == 3 * 48
     for one in found.standings:
         assert one.mean.lo < one.mean.value < one.mean.hi
-        assert one.strength.lo < one.strength.value < one.strength.hi
         assert one.ratings == 48
+    first, second, third = (by_system[system].strength for system in range(3))
+    assert first.lo < first.value < first.hi
+    assert second.lo < second.value < second.hi
+    assert (third.lo, third.value < third.hi) == (None, True)  # it won 2 of 96, and nothing in 13 % of the replicates
+
+
+def test_a_system_beaten_once_has_no_upper_limit_of_its_strength():
+    """Without the one panel that it lost it is unbeaten, as it is in many replicates: their strength is not finite."""
+    table = {(rater, item): [9, *((5, 4) if (rater + item) % 2 else (4, 5))] for rater in range(5) for item in range(6)}
+    table[0, 1][0] = 3
+    found = outcome_of(ratings_of(table), [0, 1, 2], rng=np.random.default_rng(0)).standings
+    assert found[0].strength.lo is not None
+    assert (found[0].strength.hi, found[0].rank_by_strength.lo, found[0].rank_by_strength.hi) == (None, 1, 1)
+    assert figure(found[0].strength).endswith("no limit), n\N{NO-BREAK SPACE}30")
+    assert found[1].strength.lo < found[1].strength.value < found[1].strength.hi
+
+
+def test_who_only_won_or_only_lost_is_known():
+    beat = np.asarray([[0, 1, 1, 0], [0, 0, 1, 0], [0, 1, 0, 1], [0, 0, 0, 0]], dtype=float)
+    unbeaten, winless = apart(beat)
+    assert (unbeaten.tolist(), winless.tolist()) == ([True, False, False, False], [False, False, False, True])
 
 
 def test_intervals_know_that_a_rater_rates_many():

@@ -7,6 +7,7 @@ from django.core.management import call_command
 
 from eqstudio.benchmarks import benchmark_get
 from eqstudio.errors import InvalidInput
+from evaluation.domain.sampling import item_set_hash
 from evaluation.models import Respondent, Sitting
 from evaluation.services import (
     comparison_build,
@@ -264,6 +265,19 @@ def test_the_sentence_of_one_person_says_what_it_takes():
     assert sentence == (
         "On accuracy, people and model differ by 100 points: it takes two people and two items to say more."
     )
+
+
+def test_the_norm_of_filtered_items_names_those_items():
+    study = speecheq_study(items=4)
+    for name, choose in (("good", right_answer), ("bad", wrong_answer)):
+        sit_through(study, respondent=model_respondent(study, name=name), choose=choose)
+    whole = comparison_build(study=study)["norm"]["item_set"]
+    dialogues = [item.dialogue for item in study.split.items.select_related("dialogue")]
+    dialogues[0].source = "elsewhere"
+    dialogues[0].save(update_fields=["source"])
+    some = comparison_build(study=study, filters={"source": "elsewhere"})
+    assert whole == study.split.manifest_hash
+    assert (some["items"], some["norm"]["item_set"]) == (1, item_set_hash([dialogues[0].uid]))
 
 
 def test_the_command_prints_one_document(capsys):

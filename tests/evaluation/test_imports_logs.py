@@ -140,6 +140,16 @@ def test_an_item_is_found_by_the_id_it_had_elsewhere(study, tmp_path):
     assert bring(study, path, "lmeval")["created"] == 6
 
 
+@pytest.mark.parametrize("separator", ["\u2028", "\u2029", "\u0085", "\x1e", "\n\r\n"])
+def test_a_line_separator_within_an_answer_ends_no_line(study, tmp_path, separator):
+    doc = {"id": f"{study.split.items.first().dialogue.uid}/s4", "kind": "choice"}
+    sample = {"doc_id": 0, "doc": doc, "resps": [[f"It is warm.{separator}ANSWER: A"]]}
+    path = tmp_path / "samples.jsonl"
+    path.write_text(json.dumps(sample, ensure_ascii=False) + "\r\n", encoding="utf-8", newline="")
+    assert bring(study, path, "lmeval")["created"] == 1
+    assert Response.objects.get().raw == f"It is warm.{separator}ANSWER: A"
+
+
 def test_likelihoods_of_options_are_an_answer(study, tmp_path):
     item = study.split.items.first().dialogue
     sample = {

@@ -182,6 +182,14 @@ def test_mean_median_best_and_majority_are_different_things():
     assert bl.vote_figures(people(*answers), METRIC, range(4)) == {0: 1.0, 1: 1.0, 2: 0.0, 3: 1.0}
 
 
+def test_the_best_person_answered_enough_and_is_nearest_to_nothing_where_less_is_better():
+    assert bl.best_person(matrix("rrrrrw", "rrrrww", "r-----", "------")) == 0
+    assert bl.best_person(matrix("rrrw", "rr--", "w---")) == 1
+    bias = np.asarray([[-2.0, -1.0, -2.0], [0.0, 0.0, 0.5], [1.0, 0.0, 0.0]])
+    assert bl.best_person(bias, higher_is_better=False) == 1
+    assert bl.best_person(matrix("--", "--")) is None
+
+
 def test_a_tie_is_no_majority_and_two_people_are_none():
     assert bl.vote_figures(people("r", "w", "r", "w"), METRIC, [0]) == {0: 0.0}
     assert bl.vote_figures(people("r", "r"), METRIC, [0]) == {}

@@ -300,6 +300,21 @@ def test_grades_vote_by_their_median():
     assert voted == {"q": Score(correct=True, value=2.0, gold=2.0)}
 
 
+@pytest.mark.parametrize(
+    ("values", "voted"),
+    [
+        ((3.0, None, None), Score(correct=False, gold=3.0)),
+        ((3.0, 3.0, None, None), Score(correct=False, gold=3.0)),
+        ((3.0, 4.0, None), Score(correct=True, value=3.0, gold=3.0)),
+        ((2.0, 2.0, 3.0, 4.0), Score(correct=False, value=2.0, gold=3.0)),
+        ((None, None, None), Score(gold=3.0)),
+    ],
+)
+def test_grades_of_half_the_runs_are_no_majority_and_nobody_gives_half_a_grade(values, voted):
+    runs = [{"q": Score(correct=None if value is None else value == 3, value=value, gold=3.0)} for value in values]
+    assert majority(runs) == {"q": voted}
+
+
 def test_outcomes_are_counted():
     sheet = sheet_of(*"ruw")
     assert (sheet.outcomes, sheet.answers) == ({"answered": 2, "unparsed": 1}, 3)

@@ -40,13 +40,16 @@ def scores_read(path):
 
 
 def vote(scores):
-    """One score from several: right when more than half are, the median of grades."""
+    """One score from several: right when more than half are, the (lower) median of grades; half of the runs are no majority."""
     gold = next((score[2] for score in scores if score[2] is not None), None)
     verdicts = [score[0] for score in scores if score[0] is not None]
     values = [score[1] for score in scores if score[1] is not None]
-    value = float(statistics.median(values)) if values else None
-    if value is not None and gold is not None:
+    if values and gold is not None:
+        if 2 * len(values) <= len(scores):
+            return (False, None, gold)
+        value = float(statistics.median_low(values))
         return (value == gold, value, gold)
+    value = float(statistics.median(values)) if values else None
     return (sum(verdicts) * 2 > len(scores) if verdicts else None, value, gold)
 
 

@@ -94,8 +94,10 @@ class Recomputed:
             return (None, 0, None, None, True)
         means = [statistics.fmean(one.values()) for one in figures]
         if how == "best":
-            pick = min if metric in ("mae", "bias", "wer") else max
-            return self.one(figures[means.index(pick(means))], metric)
+            least = statistics.median(len(one) for one in figures) / 2
+            enough = [one for one in figures if len(one) >= least]
+            sign = -1 if metric in ("mae", "bias", "wer") else 1
+            return self.one(max(enough, key=lambda one: sign * abs(statistics.fmean(one.values()))), metric)
         middle = statistics.median if how == "median" else statistics.fmean
         answered = {item for one in figures for item in one}
         value = middle(means)
