@@ -6,7 +6,6 @@ What makes the dialogue comes in as it was; what people said about it stays behi
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -28,8 +27,8 @@ WRITTEN = FLAT | {"scenario", "extras"}
 """The same as the studio writes it."""
 TOLD = (*SAID, "dialogue_id", "external_id", "title", "valence", "source", "template_key", "topic_key")
 """Columns that hold one text each."""
-SPOKEN = ("pitch", "pitch_range", "rate", "volume")
-"""What of a delivery is a number."""
+SPOKEN = ("pitch", "pitch_range", "rate", "volume", "gender")
+"""What of a delivery is read by the studio's own checks."""
 MAX_POSITION = 32_767
 MAX_LABEL = 20
 SOURCES = ("synthetic", "recorded", "imported")
@@ -124,7 +123,7 @@ def _turn(turn: Any, root: Path) -> TurnRow:
             _("A turn has the position %(position)s; expected at most %(most)d.")
             % {"position": f"{position:.3g}", "most": MAX_POSITION}
         )
-    told = tuple(_variant(variant, position, role, root) for variant in variants)
+    told = tuple(_variant(variant, position, root) for variant in variants)
     label = _twice([variant.label[:MAX_LABEL] for variant in told])
     if label is not None:
         raise RowRefused(
@@ -142,7 +141,7 @@ def _turn(turn: Any, root: Path) -> TurnRow:
     )
 
 
-def _variant(variant: Any, position: int, role: str, root: Path) -> VariantRow:
+def _variant(variant: Any, position: int, root: Path) -> VariantRow:
     named = isinstance(variant, dict) and all(
         variant.get(field) and not isinstance(variant[field], list | dict) for field in ("label", "text")
     )
@@ -158,30 +157,23 @@ def _variant(variant: Any, position: int, role: str, root: Path) -> VariantRow:
         tone=str(variant.get("tone") or ""),
         grade=grade,
         rationale=str(variant.get("rationale") or ""),
-        delivery=_delivery(variant, position, role),
+        delivery=_delivery(variant, position),
     )
 
 
-def _delivery(variant: Mapping[str, Any], position: int, role: str) -> dict[str, Any]:
-    """How it is to be spoken. On a line whose renditions are compared, figures are figures; elsewhere they may be words."""
+def _delivery(variant: Mapping[str, Any], position: int) -> dict[str, Any]:
+    """How it is to be spoken: in figures or in words, for some sets tell it in words."""
     told = _json_object(variant, "delivery")
-    names = [*(SPOKEN if role == "critical" else ()), "gender"]
-    for name in names:
+    for name in SPOKEN:
         value = told.get(name)
-        number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-        if value is None or (isinstance(value, str) if name == "gender" else number):
-            continue
-        raise RowRefused(
-            _("Line %(position)d, %(label)s: the %(name)s of its delivery is %(value).40r; expected %(expected)s.")
-            % {
-                "position": position,
-                "label": variant["label"],
-                "name": name,
-                "value": value,
-                "expected": _("a word") if name == "gender" else _("a number"),
-            }
-        )
-    return {name: value for name, value in told.items() if value is not None or name not in names}
+        if isinstance(value, list | dict) or (name == "gender" and not isinstance(value, str | None)):
+            raise RowRefused(
+                _(
+                    "Line %(position)d, %(label)s: the %(name)s of its delivery is %(value).40r; expected one word or figure."
+                )
+                % {"position": position, "label": variant["label"], "name": name, "value": value}
+            )
+    return told
 
 
 def _audio(variant: Mapping[str, Any], position: int, root: Path) -> Audio:

@@ -12,7 +12,7 @@ from django.db import IntegrityError
 from django.utils import timezone
 
 from generation.importers.huggingface import HuggingFaceImporter
-from generation.models import Dialogue
+from generation.models import Dialogue, QcReport
 from generation.services import corpus_import, importing, upload_create, upload_run
 from tests.generation.factories import CorpusFactory, wav_bytes
 from tests.generation.test_importers import reasons, sounds, take
@@ -65,13 +65,13 @@ ODD = {
         {"turns": [turn(variant(["high"]))]},
         "Line 4 has a variant without label or text.",
     ),
-    "a loudness in words": (
-        {"turns": [turn(variant(delivery={"volume": "loud"}), PAIR[1])]},
-        "Line 4, high: the volume of its delivery is 'loud'; expected a number.",
+    "a loudness that is a list": (
+        {"turns": [turn(variant(delivery={"volume": [3]}), PAIR[1])]},
+        "Line 4, high: the volume of its delivery is [3]; expected one word or figure.",
     ),
-    "a gender that is a list": (
-        {"turns": [turn(variant(delivery={"gender": []}), PAIR[1])]},
-        "Line 4, high: the gender of its delivery is []; expected a word.",
+    "a gender that is a number": (
+        {"turns": [turn(variant(delivery={"gender": 3}), PAIR[1])]},
+        "Line 4, high: the gender of its delivery is 3; expected one word or figure.",
     ),
     "nested deeply": (
         {"scenario": json.loads('{"a":' * 150 + "1" + "}" * 150)},
@@ -91,12 +91,13 @@ def test_a_row_that_cannot_be_is_told_and_the_rest_goes_in(tmp_path, change, rea
     assert (report.created, reasons(report)) == (2, [("line 2", reason)])
 
 
-def test_a_delivery_in_words_is_taken_where_nothing_is_compared(tmp_path):
+def test_a_loudness_in_words_is_taken_and_counts_as_neutral_in_the_checks(tmp_path):
     sounds(tmp_path, "a.wav", "b.wav")
-    spoken = variant(delivery={"volume": "soft", "emotion": "sad"})
-    (tmp_path / "m.jsonl").write_text(json.dumps(row(turns=[turn(spoken, role="response")])))
+    pair = (variant(delivery={"volume": "loud"}), variant("low", "b.wav", delivery={"volume": 3}))
+    (tmp_path / "m.jsonl").write_text(json.dumps(row(turns=[turn(*pair)])))
 
-    assert take(tmp_path, "huggingface").created == 1
+    assert take(tmp_path, "huggingface").as_dict() == {"created": 1, "skipped": 0, "refused": []}
+    assert QcReport.objects.filter(check_name="loudness match").count() == 1
 
 
 HEADER = "dialogue_id,position,role,label,text,audio,benchmark,category,language\n"

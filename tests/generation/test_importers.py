@@ -194,7 +194,7 @@ def test_a_row_per_rendition_makes_whole_dialogues(tmp_path):
     ]
 
 
-def test_an_open_quote_costs_its_rows_and_is_told(tmp_path):
+def test_an_open_quote_costs_its_row_and_is_told(tmp_path):
     sounds(tmp_path, "a.wav")
     (tmp_path / "table.csv").write_text('audio,text,category\na.wav,First.,happy\nb.wav,"never closed,happy\n')
 

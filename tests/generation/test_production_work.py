@@ -147,6 +147,7 @@ def test_what_a_batch_will_take_is_told_stage_by_stage():
             assert (progress().calls, progress().cost) == (None, None)  # nobody spoke yet
 
     assert (progress().calls, progress().cost) == (9 * 3 + 1, 9 * Decimal("0.1") + Decimal("0.09"))
+    Batch.objects.filter(pk=batch.pk).update(cost_spent="0.91")
     spent = batches_spent(dialogues=Dialogue.objects.filter(brief__batch=batch))
     assert spent.cost_expected == progress().cost
 
