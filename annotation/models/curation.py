@@ -171,18 +171,18 @@ class SplitAudit(models.Model):
 
 
 class Waiver(AppendOnly):
-    """An admin's word that a split may be released although a gate is shut, with the reason."""
+    """An admin's word that a split may be released although a gate is shut, with the reason. The latest of a gate counts."""
 
     split = models.ForeignKey(Split, on_delete=models.CASCADE, related_name="waivers")
     gate = models.CharField(max_length=12)
     reason = models.TextField()
+    found = models.JSONField(null=True, help_text="what shut the gate then; whatever is found besides is not waived")
     waived_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     created = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         app_label = "annotation"
         ordering: ClassVar = ["pk"]
-        constraints: ClassVar = [models.UniqueConstraint(fields=["split", "gate"], name="waiver_once")]
 
     def __str__(self) -> str:
         return f"{self.split_id}/{self.gate}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -21,16 +21,24 @@ _NAMED = 10
 
 @dataclass(frozen=True)
 class Gate:
-    """``open`` by itself, or shut for the reason ``why``; ``waiver`` is an admin's word that it does not matter."""
+    """``open`` by itself, or shut for the reason ``why``; ``waiver`` is an admin's word that it does not matter. ``found`` names
+    what shut it, where that can be several things of which a later look finds more.
+    """
 
     name: str
     open: bool
     why: str
+    found: tuple[str, ...] = ()
     waiver: Waiver | None = None
 
     @property
     def passes(self) -> bool:
         return self.open or self.waiver is not None
+
+    def waived(self, waiver: Waiver | None) -> Gate:
+        """With a waiver, unless something was found that whoever wrote it did not know of."""
+        knew = waiver is not None and (waiver.found is None or set(self.found) <= set(waiver.found))
+        return replace(self, waiver=waiver) if knew else self
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -44,13 +52,13 @@ class Gate:
 def split_gates(*, split: Split) -> list[Gate]:
     """Every gate of a split, in order. A handful of queries."""
     waivers = {waiver.gate: waiver for waiver in split.waivers.select_related("waived_by")}
-    judged = {
-        "agreement": _agreement(split),
-        "audit": _audit(split),
-        "licence": _licence(split),
-        "consent": _consent(split),
-    }
-    return [Gate(name, *judged[name], waivers.get(name)) for name in GATES]
+    judged = [
+        Gate("agreement", *_agreement(split)),
+        _audit(split),
+        Gate("licence", *_licence(split)),
+        Gate("consent", *_consent(split)),
+    ]
+    return [gate.waived(waivers.get(gate.name)) for gate in judged]
 
 
 def _agreement(split: Split) -> tuple[bool, str]:
@@ -72,19 +80,20 @@ def _agreement(split: Split) -> tuple[bool, str]:
     return False, _("%(measure)s is %(figure)s, and %(floor)s is asked for.") % told
 
 
-def _audit(split: Split) -> tuple[bool, str]:
+def _audit(split: Split) -> Gate:
     """By the latest audit of the split alone and the latest against each other one: what one of them found stays found."""
     alone, others = latest_audits(split=split)
     if alone is None and not others:
-        return False, _("It was not audited yet.")
+        return Gate("audit", False, _("It was not audited yet."), ("none",))
     shut_by = dict.fromkeys(
         name for audit in (alone, *others) if audit for name in audit.report.get("summary", {}).get("shut_by", [])
     )
     if shut_by:
-        return False, _("The latest audit found: %(found)s.") % {"found": "; ".join(map(shut_words, shut_by))}
+        told = _("The latest audit found: %(found)s.") % {"found": "; ".join(map(shut_words, shut_by))}
+        return Gate("audit", False, told, tuple(shut_by))
     if alone is None:
-        return False, _("It was held against another split only. Audit it by itself, too.")
-    return True, _("The latest audit found nothing that gives the key away or is there twice.")
+        return Gate("audit", False, _("It was held against another split only. Audit it by itself, too."), ("none",))
+    return Gate("audit", True, _("The latest audit found nothing that gives the key away or is there twice."))
 
 
 def _licence(split: Split) -> tuple[bool, str]:

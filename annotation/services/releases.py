@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotation.domain.curation import Recipe
@@ -40,21 +40,19 @@ def _reason(text: str) -> str:
 def gate_waive(*, split: Split, gate: str, reason: str, actor: User) -> Waiver:
     """An admin lets a shut gate pass, in writing. Inserts the Waiver, writes one Event.
 
-    Forbidden for others, InvalidInput for an unknown gate or without a reason, Conflict when it is open or waived already.
+    It holds for what the gate is shut by now: what a later audit finds besides shuts it again. Forbidden for others, InvalidInput
+    for an unknown gate or without a reason, Conflict when it is open or waived already.
     """
     if not can_administer(actor):
         raise Forbidden(_("Only an admin may waive a gate."))
     if gate not in GATES:
         raise InvalidInput(_("There is no such gate. Known: %(known)s.") % {"known": ", ".join(GATES)}, field="gate")
     told = _reason(reason)
+    Split.objects.select_for_update(no_key=True).only("pk").get(pk=split.pk)  # two admins at once waive it once
     found = next(one for one in split_gates(split=split) if one.name == gate)
     if found.passes:
         raise Conflict(_("This gate does not stand in the way. Nothing was changed."))
-    try:
-        with transaction.atomic():
-            waiver = Waiver.objects.create(split=split, gate=gate, reason=told, waived_by=actor)
-    except IntegrityError as error:
-        raise Conflict(_("Somebody waived this gate a moment ago.")) from error
+    waiver = Waiver.objects.create(split=split, gate=gate, reason=told, found=list(found.found), waived_by=actor)
     event_record(actor=actor, verb="waived gate", entity=split, gate=gate, why=found.why, reason=told)
     return waiver
 

@@ -166,6 +166,27 @@ def test_a_shut_gate_stands_in_the_way_until_an_admin_waives_it_in_writing(ada, 
         split_release(split=split, actor=rita)
 
 
+def test_a_waiver_holds_for_what_was_found_when_it_was_written(ada):
+    split = split_of(items=1)
+
+    def audited(*shut_by):
+        report = {"summary": {"shut_by": list(shut_by), "passed": not shut_by}}
+        SplitAudit.objects.create(split=split, state="done", report=report)
+        return next(gate for gate in split_gates(split=split) if gate.name == "audit")
+
+    assert not audited("shortcut: longer", "names").passes
+    gate_waive(split=split, gate="audit", reason=WHY, actor=ada)
+    with pytest.raises(Conflict):
+        gate_waive(split=split, gate="audit", reason=WHY, actor=ada)
+
+    assert audited("shortcut: longer").waiver is not None
+    later = audited("shortcut: longer", "clips")
+    assert (later.passes, later.waiver) == (False, None)
+    gate_waive(split=split, gate="audit", reason=WHY, actor=ada)
+    assert audited("clips").passes
+    assert Waiver.objects.count() == 2
+
+
 def test_a_page_is_public_only_while_it_is_opened(client, ada):
     split = split_of(items=1)
     address = reverse("split_public", args=[split.uid])
