@@ -84,16 +84,21 @@ def _audit(split: Split) -> Gate:
     """By the latest audit of the split alone and the latest against each other one: what one of them found stays found."""
     alone, others = latest_audits(split=split)
     if alone is None and not others:
-        return Gate("audit", False, _("It was not audited yet."), ("none",))
+        return Gate("audit", open=False, why=_("It was not audited yet."), found=("none",))
     shut_by = dict.fromkeys(
         name for audit in (alone, *others) if audit for name in audit.report.get("summary", {}).get("shut_by", [])
     )
     if shut_by:
         told = _("The latest audit found: %(found)s.") % {"found": "; ".join(map(shut_words, shut_by))}
-        return Gate("audit", False, told, tuple(shut_by))
+        return Gate("audit", open=False, why=told, found=tuple(shut_by))
     if alone is None:
-        return Gate("audit", False, _("It was held against another split only. Audit it by itself, too."), ("none",))
-    return Gate("audit", True, _("The latest audit found nothing that gives the key away or is there twice."))
+        return Gate(
+            "audit",
+            open=False,
+            why=_("It was held against another split only. Audit it by itself, too."),
+            found=("none",),
+        )
+    return Gate("audit", open=True, why=_("The latest audit found nothing that gives the key away or is there twice."))
 
 
 def _licence(split: Split) -> tuple[bool, str]:
