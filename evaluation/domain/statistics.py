@@ -56,8 +56,9 @@ def mean_estimate(
     if len(sums) == 1:
         return Estimate(mean, None, None, n)
     if _alike(sums, counts, mean):
-        shares = set(np.unique(array)) <= {0.0, 1.0}
-        return Estimate(mean, *(wilson(mean * len(sums), len(sums)) if shares else (None, None)), n)
+        if set(np.unique(array)) <= {0.0, 1.0}:
+            return Estimate(mean, *wilson(mean * len(sums), len(sums)), n)
+        return Estimate(mean, None, None, n)
     if len(sums) < FEW_CLUSTERS:
         lo, hi = _bootstrap_mean(sums, counts, rng)
     else:
