@@ -94,7 +94,7 @@ def apart(beat: Floats) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
     """Which systems beat some and were beaten by none, and which were beaten and beat none (masks over systems); ``beat[i, j]``
     > 0 where i beat j or tied. Their strengths have no upper, or no lower, limit.
     """
-    won, lost = (beat > 0).any(axis=1), (beat > 0).any(axis=0)
+    won, lost = np.asarray((beat > 0).any(axis=1)), np.asarray((beat > 0).any(axis=0))
     return won & ~lost, lost & ~won
 
 

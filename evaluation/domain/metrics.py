@@ -113,8 +113,8 @@ def _vote(scores: Sequence[Score]) -> Score:
     if values and gold is not None:
         if 2 * len(values) <= len(scores):
             return Score(correct=False, gold=gold)
-        value = float(median_low(values))
-        return Score(correct=value == gold, value=value, gold=gold)
+        grade = float(median_low(values))
+        return Score(correct=grade == gold, value=grade, gold=gold)
     value = float(median(values)) if values else None
     correct = sum(verdicts) * 2 > len(scores) if verdicts else None
     return Score(correct=correct, value=value, gold=gold)

@@ -57,8 +57,7 @@ def mean_estimate(
         return Estimate(mean, None, None, n)
     if _alike(sums, counts, mean):
         if set(np.unique(array)) <= {0.0, 1.0}:
-            lo, hi = wilson(mean * len(sums), len(sums))
-            return Estimate(mean, lo, hi, n)
+            return Estimate(mean, *wilson(mean * len(sums), len(sums)), n)
         return Estimate(mean, None, None, n)
     if len(sums) < FEW_CLUSTERS:
         lo, hi = _bootstrap_mean(sums, counts, rng)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
@@ -73,14 +75,10 @@ def sitting_open(
         sample_ensure(study=study, sampling=protocol.sampling, actor=user)
     if sits.kind == Respondent.Kind.PERSON:
         participant_ensure(respondent=sits)
+    pilot = protocol.execution.pilot
+    fresh: dict[str, Any] = {"limit": limit, "order_seed": lambda: _order_seed(sits, run, pilot=pilot)}
     found, created = Sitting.objects.select_related("respondent__study__split").get_or_create(
-        respondent=sits,
-        run=run,
-        pilot=protocol.execution.pilot,
-        defaults={
-            "limit": limit,
-            "order_seed": lambda: _order_seed(sits, run, pilot=protocol.execution.pilot),  # type: ignore[misc]
-        },
+        respondent=sits, run=run, pilot=pilot, defaults=fresh
     )
     if created and sits.kind == Respondent.Kind.PERSON:
         participant_return(respondent=sits)

@@ -25,7 +25,8 @@ def test_who_can_read_the_key_replies_in_a_line_of_their_own(study):  # noqa: F8
 
 
 def test_pairs_are_corrected_within_a_scale_an_assessor_and_a_family(study):  # noqa: F811
-    replied(study, "", user=annotator(username="sitter"))
+    for name in ("sitter", "other"):
+        replied(study, "", user=annotator(username=name))
     judge_all(study, annotator(username="judge"), worth)
     pairs = [pair for pair in replies_build(study)["pairs"] if pair["scale"] == "context_fit"]
     assert [(pair["by"], pair["a"], pair["b"], pair["family"], pair["family_size"]) for pair in pairs] == [
