@@ -43,8 +43,8 @@ _STATEMENT = re.compile(
     re.IGNORECASE,
 )
 _AFTER_PRAISE = re.compile(
-    rf"\s*[*_`\"')\]}}]*\s*(?:(?:is|sounds|seems|feels|would\s+be)\s+(?:clearly\s+|much\s+|the\s+|far\s+|a\s+)*{_PRAISE}\b(?!\s+(?:of\s+)?(?:both|than\s+neither))"
-    rf"|\s*is\s+my\s+(?:final\s+)?(?:choice|pick|answer|selection)\b|(?:更|最)(?:好|合适|恰当|温和|温暖|有同理心|自然|贴切|体贴))",
+    rf"\s*+[*_`\"')\]}}]*+\s*+(?:(?:is|sounds|seems|feels|would\s+be)\s+(?:clearly\s+|much\s+|the\s+|far\s+|a\s+)*{_PRAISE}\b(?!\s+(?:of\s+)?(?:both|than\s+neither))"
+    rf"|is\s+my\s+(?:final\s+)?(?:choice|pick|answer|selection)\b|(?:更|最)(?:好|合适|恰当|温和|温暖|有同理心|自然|贴切|体贴))",
     re.IGNORECASE,
 )
 _AGAINST = re.compile(
