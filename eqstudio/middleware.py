@@ -1,4 +1,6 @@
-"""A person's own language; and StudioError as a page or a JSON answer with its status, nothing else is caught."""
+"""A person's own language; and StudioError as a page or a JSON answer with its status. Nothing else is caught but what a
+sender can make too deep to be read.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
 from eqstudio.access import is_guest
-from eqstudio.errors import NotFound, StudioError
+from eqstudio.errors import InvalidInput, NotFound, StudioError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,16 +71,30 @@ class StudioErrorMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         return self.get_response(request)
 
+    def process_view(
+        self, request: HttpRequest, _view: Callable[..., HttpResponse], _args: Any, _kwargs: Any
+    ) -> HttpResponse | None:
+        """NUL, which PostgreSQL cannot hold and SQLite finds nowhere, is in no address and in nothing one may look for."""
+        if "\x00" in request.path:
+            return self.process_exception(request, NotFound(_("There is no such page.")))
+        if "%00" in request.META.get("QUERY_STRING", ""):
+            return self.process_exception(
+                request, InvalidInput(_("What was sent holds a character that cannot be read."))
+            )
+        return None
+
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         if not isinstance(exception, StudioError):
             return None
-        if "application/json" in request.headers.get("accept", ""):
+        if request.path.startswith("/api/") or "application/json" in request.headers.get("accept", ""):
             return JsonResponse({"error": exception.message, "field": exception.field}, status=exception.status)
         return render(request, "eqstudio/error.html", {"error": exception}, status=exception.status)
 
 
 def api_exception_handler(error: Exception, context: dict[str, Any]) -> Response | None:
-    """DRF's handler, plus StudioError with its own status."""
+    """DRF's handler, plus StudioError with its own status; what is nested too deeply to be read is 400."""
+    if isinstance(error, RecursionError):
+        error = InvalidInput(_("What was sent is nested too deeply."))
     if isinstance(error, StudioError):
         return Response({"error": error.message, "field": error.field}, status=error.status)
     return exception_handler(error, context)

@@ -9,6 +9,7 @@ import socket
 import threading
 import time
 from collections import OrderedDict
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
@@ -20,13 +21,16 @@ import stamina
 from eqstudio.errors import GiveUp, InvalidInput, ProviderError, Refused, Retry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Mapping
 
     import openai
 
 CONNECT_TIMEOUT_S = 10.0
 READ_TIMEOUT_S = 120.0
 MAX_BODY_BYTES = 64 * 1024 * 1024
+DEADLINE_S = 900.0
+"""So long may one answer take to its last byte; the others are limits of one pause."""
+_TOO_LATE = "The answer did not end in time."
 NO_CREDIT_CODES = ("insufficient_quota", "billing_hard_limit_reached", "credit balance is too low", "Arrearage")
 _SECRET = re.compile(
     r"(?i)(bearer\s+|api[-_]?key[\"'=:\s]+|token[\"'=:\s]+)[^\s\"',;]+|\b(?:sk|hf|pk)[-_][A-Za-z0-9_-]{8,}"
@@ -187,29 +191,45 @@ def _should_retry(error: Exception) -> bool | float:
 
 
 def http_once(
-    method: str, url: str, *, max_bytes: int = MAX_BODY_BYTES, client: httpx.Client | None = None, **options: Any
+    method: str,
+    url: str,
+    *,
+    max_bytes: int = MAX_BODY_BYTES,
+    deadline_s: float = DEADLINE_S,
+    client: httpx.Client | None = None,
+    **options: Any,
 ) -> httpx.Response:
-    """One HTTP call with a deadline and at most ``max_bytes`` of body; httpx's errors are raised as they are.
+    """One HTTP call with at most ``max_bytes`` of body, of which the last may come ``deadline_s`` seconds from now.
 
-    A ``client`` of the caller's keeps its connections open.
+    httpx's errors are raised as they are, ReadTimeout at the deadline too. More body than that is a ProviderError; that of
+    a refusal is cut instead. A ``client`` of the caller's keeps its connections open.
     """
     if client is None:
         timeout = httpx.Timeout(READ_TIMEOUT_S, connect=CONNECT_TIMEOUT_S)
         with httpx.Client(timeout=timeout, follow_redirects=False) as own:
-            return http_once(method, url, max_bytes=max_bytes, client=own, **options)
+            return http_once(method, url, max_bytes=max_bytes, deadline_s=deadline_s, client=own, **options)
+    ends = time.monotonic() + deadline_s
     with client.stream(method, url, **options) as response:
-        if response.is_error:
-            response.read()
+        body = _capped(response, max_bytes, ends)
+        if len(body) > max_bytes and response.is_success:
+            raise ProviderError(
+                f"{httpx.URL(url).host} sent more than {max_bytes} bytes.", cause="too large", decision=GiveUp()
+            )
+        response._content = body[:max_bytes]  # noqa: SLF001 -- httpx has no public way to keep a capped body
         response.raise_for_status()
-        body = bytearray()
-        for chunk in response.iter_bytes():
-            body += chunk
-            if len(body) > max_bytes:
-                raise ProviderError(
-                    f"{httpx.URL(url).host} sent more than {max_bytes} bytes.", cause="too large", decision=GiveUp()
-                )
-        response._content = bytes(body)  # noqa: SLF001 -- httpx has no public way to keep a capped body
         return response
+
+
+def _capped(response: httpx.Response, max_bytes: int, ends: float) -> bytes:
+    """The body, or what came of it when it was more than ``max_bytes``. ``ends`` is a time of the monotonic clock."""
+    body = bytearray()
+    for chunk in response.iter_bytes():
+        body += chunk
+        if len(body) > max_bytes:
+            break
+        if time.monotonic() > ends:
+            raise httpx.ReadTimeout(_TOO_LATE, request=response.request)
+    return bytes(body)
 
 
 @stamina.retry(on=_should_retry, attempts=4, timeout=180)
@@ -244,26 +264,64 @@ def address_resolve(url: str, *, private: bool) -> str:
     return addresses[0]
 
 
+@contextmanager
+def _cut_off(after_s: float) -> Iterator[Callable[[str, Mapping[str, Any]], None]]:
+    """A trace for httpx that ends the connection ``after_s`` seconds from now, with a ReadTimeout.
+
+    Every limit of httpx begins anew with each byte, and headers, too, may come one by one.
+    """
+    ends, opened = time.monotonic() + after_s, list[socket.socket]()
+
+    def trace(event: str, told: Mapping[str, Any]) -> None:
+        if event in ("connection.connect_tcp.complete", "connection.start_tls.complete"):
+            opened.append(told["return_value"].get_extra_info("socket"))
+        if time.monotonic() > ends and not event.endswith((".failed", "closed.started", "closed.complete")):
+            raise httpx.ReadTimeout(_TOO_LATE)
+
+    def shut() -> None:
+        for each in opened:
+            with suppress(OSError):
+                socket.socket.shutdown(
+                    each, socket.SHUT_RDWR
+                )  # not TLS's own, which another thread may be reading from
+
+    timer = threading.Timer(after_s, shut)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield trace
+    except httpx.TransportError as error:
+        if time.monotonic() > ends:
+            raise httpx.ReadTimeout(_TOO_LATE) from error
+        raise
+    finally:
+        timer.cancel()
+
+
 def http_post_public(
     url: str, *, content: bytes, headers: dict[str, str], private: bool, timeout_s: float = 10.0
 ) -> httpx.Response:
     """One POST to somebody else's address, to exactly the IP address that was checked; no redirect is followed.
 
-    Certificates are checked against the name. httpx's errors are raised as they are, those of ``address_resolve`` too.
+    ``timeout_s`` is the longest pause and the time for the whole answer. Certificates are checked against the name. httpx's errors are raised as they are, those of ``address_resolve`` too.
     """
     address = address_resolve(url, private=private)
     parsed = httpx.URL(url)
     shown = f"[{address}]" if ":" in address else address
     host = parsed.netloc.decode()
-    with httpx.Client(timeout=timeout_s, follow_redirects=False, trust_env=False) as client:
+    with (
+        _cut_off(timeout_s) as trace,
+        httpx.Client(timeout=timeout_s, follow_redirects=False, trust_env=False) as client,
+    ):
         return http_once(
             "POST",
             str(parsed.copy_with(host=shown)),
             client=client,
             max_bytes=64 * 1024,
+            deadline_s=timeout_s,
             content=content,
             headers={**headers, "Host": host},
-            extensions={"sni_hostname": parsed.host},
+            extensions={"sni_hostname": parsed.host, "trace": trace},
         )
 
 

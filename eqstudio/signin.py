@@ -34,7 +34,8 @@ class SessionStore(DatabaseSessions):
         return Session
 
     def _get_session_from_db(self) -> Session | None:
-        found = _SESSION.first(key=self.session_key, now=timezone.now()) if self.session_key else None
+        key = (self.session_key or "").replace("\x00", "\ufffd")
+        found = _SESSION.first(key=key, now=timezone.now()) if key else None
         if found is None:
             self._session_key = None
         return found

@@ -212,6 +212,26 @@ def test_an_id_that_is_none_is_not_found(clients):
     assert found == dict.fromkeys(found, 404)
 
 
+def test_an_id_that_no_database_could_hold_is_not_found(clients):
+    found = {}
+    for name, row in TABLE.items():
+        if row.ids:
+            client = clients["annotator" if row.expected["annotator"] == IN else "admin"]
+            found[name] = getattr(client, row.method)(reverse(name, args=["\x00" for _ in row.ids])).status_code
+
+    assert found == dict.fromkeys(found, 404)
+
+
+def test_a_query_that_no_database_could_look_for_is_refused(clients):
+    reading = [
+        name for name, row in TABLE.items() if not row.ids and row.expected["admin"] == IN and row.method == "get"
+    ]
+
+    found = {name: clients["admin"].get(reverse(name), {"q": "a\x00b"}).status_code for name in reading}
+
+    assert found == dict.fromkeys(reading, 400)
+
+
 def test_a_paused_round_is_still_guarded(clients, ids):
     Round.objects.update(state=Round.State.PAUSED)
 

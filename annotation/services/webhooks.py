@@ -152,7 +152,9 @@ def delivery_send(*, delivery_id: int, now: datetime) -> WebhookDelivery | None:
     given up after ten tries or when the address answers that it is gone.
     """
     row = WebhookDelivery.objects.filter(pk=delivery_id, state=State.WAITING, due_at__lte=now)
-    if not row.update(due_at=now + AT_WORK, attempts=F("attempts") + 1):
+    spent = {"state": State.GIVEN_UP, "error": "whoever tried it last did not come back"}
+    row.filter(attempts__gte=ATTEMPTS_AT_MOST).update(**spent)
+    if not row.filter(attempts__lt=ATTEMPTS_AT_MOST).update(due_at=now + AT_WORK, attempts=F("attempts") + 1):
         return None
     delivery = WebhookDelivery.objects.select_related("webhook", "event").get(pk=delivery_id)
     status, error, wait = _post(delivery, now)

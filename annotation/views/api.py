@@ -7,6 +7,7 @@ from typing import Any, cast
 from django.contrib.auth.decorators import login_required
 from django.urls import path
 from django.utils import timezone
+from django.utils.dateparse import parse_datetime
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
@@ -78,6 +79,18 @@ def _sent(shape: Serializer[Any], request: Request) -> dict[str, Any]:
 
 class _NewestFirst(CursorPagination):
     ordering = ("-created", "-pk")
+
+    def decode_cursor(self, request: Any) -> Any:
+        """As DRF's, but a cursor whose place is no time is refused like any other that is spoilt."""
+        found = super().decode_cursor(request)
+        place: Any = None if found is None else found.position
+        try:
+            known = place is None or parse_datetime(place) is not None
+        except ValueError:
+            known = False
+        if not known:
+            raise ValidationError({"cursor": self.invalid_cursor_message})
+        return found
 
 
 class _InOrder(CursorPagination):

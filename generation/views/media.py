@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from generation.media import Served
 
 BLOCK = 64 * 1024
-_RANGE = re.compile(r"bytes=(\d*)-(\d*)")
+_RANGE = re.compile(
+    r"bytes=(\d{0,18})-(\d{0,18})"
+)  # more digits than any file needs, and than int() takes, are nonsense
 
 
 class ByteRange(NamedTuple):

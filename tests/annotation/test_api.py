@@ -4,6 +4,7 @@ import json
 import re
 
 import pytest
+from django.test import Client
 from django.urls import reverse
 from rest_framework.authtoken.models import Token
 from rest_framework.pagination import CursorPagination
@@ -308,3 +309,20 @@ def test_lists_go_on_by_cursor(call, rita, monkeypatch):
     assert found == list(made.items.values_list("uid", flat=True))
     assert rest["next"] is None
     assert call(rita, "GET", "api_round_items", made.uid, query="?cursor=cD1hYmM=").status_code == 400
+    for spoilt in ("cj0xJnA9JTAw", "cD1hYmM=", "cD0yMDI2LTk5LTk5VDAwOjAw"):  # NUL, "abc", the 99th of the 99th month
+        assert call(rita, "GET", "api_rounds", query=f"?cursor={spoilt}").status_code == 400
+
+
+@pytest.mark.parametrize("name", ["api_round_next", "api_assignment_submit"])
+@pytest.mark.parametrize("accept", ["application/json", "text/html"])
+def test_a_body_that_is_nested_too_deeply_is_refused(alice, name, accept):
+    browser = Client(enforce_csrf_checks=True)  # which reads the body even where the view does not
+    browser.force_login(alice)
+    browser.cookies["csrftoken"] = "a" * 32
+    headers = {"accept": accept} | ({"X-CSRFToken": "a" * 32} if name == "api_assignment_submit" else {})
+    held = lease(round_with(), alice)
+
+    address = reverse(name, args=[held.item.round.uid if name == "api_round_next" else held.uid])
+    response = browser.post(address, "[" * 100_000, content_type="application/json", headers=headers)
+
+    assert response.status_code == 400

@@ -121,6 +121,17 @@ def test_it_is_given_up_in_the_end(elsewhere):
     assert (after.state, after.attempts, after.error) == ("given up", ATTEMPTS_AT_MOST, "HTTP 500")
 
 
+def test_what_ended_its_sender_each_time_is_given_up_and_not_sent_again(elsewhere):
+    now = timezone.now()
+    delivery = webhook_test(webhook=told(elsewhere), now=now)
+    WebhookDelivery.objects.update(attempts=ATTEMPTS_AT_MOST)
+
+    assert delivery_send(delivery_id=delivery.pk, now=now) is None
+
+    delivery.refresh_from_db()
+    assert (delivery.state, delivery.attempts, elsewhere.got) == ("given up", ATTEMPTS_AT_MOST, [])
+
+
 @pytest.mark.parametrize(("status", "state"), [(410, "given up"), (301, "waiting"), (404, "waiting")])
 def test_what_other_answers_mean(elsewhere, status, state):
     elsewhere.answers = [(status, {"Location": "http://127.0.0.1:9/"})]

@@ -4,6 +4,8 @@ import errno
 import hashlib
 import http.server
 import threading
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
@@ -15,7 +17,7 @@ from eqstudio.errors import InvalidInput, ProviderError
 from eqstudio.events import event_record
 from eqstudio.ids import UID_LENGTH, uid
 from eqstudio.models import Event
-from eqstudio.net import Endpoint, http_request, redact, secret
+from eqstudio.net import Endpoint, http_once, http_post_public, http_request, redact, secret
 
 
 def test_ids_are_random_and_without_look_alikes():
@@ -144,3 +146,56 @@ def test_a_body_over_the_cap_is_refused(server):
 def test_a_client_error_is_not_retried(server):
     with pytest.raises(httpx.HTTPStatusError):
         http_request("GET", f"{server}/gone")
+
+
+class _Slow(http.server.BaseHTTPRequestHandler):
+    """/large answers 500 with 4 MB; /body and /headers send one byte every 0.1 s, without end."""
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        with suppress(OSError):
+            if self.path == "/headers":
+                self.wfile.write(b"HTTP/1.1 200 OK\r\nX-Long: ")
+            else:
+                self.send_response(500 if self.path == "/large" else 200)
+                self.end_headers()
+            if self.path == "/large":
+                self.wfile.write(b"x" * 4_000_000)
+                return
+            for _ in range(100):
+                self.wfile.write(b"x")
+                time.sleep(0.1)
+
+    def log_message(self, *args):
+        """Quiet."""
+
+
+@pytest.fixture
+def slow():
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Slow) as httpd:
+        httpd.daemon_threads, httpd.block_on_close = True, False
+        threading.Thread(target=httpd.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{httpd.server_address[1]}"
+        httpd.shutdown()
+
+
+def test_of_a_refusal_no_more_is_kept_than_of_an_answer(slow):
+    with pytest.raises(httpx.HTTPStatusError) as caught:
+        http_post_public(f"{slow}/large", content=b"x", headers={}, private=True)
+
+    assert len(caught.value.response.content) == 64 * 1024
+
+
+@pytest.mark.parametrize("path", ["body", "headers"])
+def test_an_answer_that_comes_byte_by_byte_ends_at_its_deadline(slow, path):
+    begun = time.monotonic()
+
+    with pytest.raises(httpx.ReadTimeout):
+        http_post_public(f"{slow}/{path}", content=b"x", headers={}, private=True, timeout_s=0.5)
+
+    assert time.monotonic() - begun < 3
+
+
+def test_a_deadline_holds_for_a_client_of_the_callers(slow):
+    with httpx.Client(timeout=5) as client, pytest.raises(httpx.ReadTimeout):
+        http_once("POST", f"{slow}/body", client=client, deadline_s=0.5, content=b"x")

@@ -105,6 +105,29 @@ def test_the_last_admin_stays(client, ada):
         person_activation_set(person=ada, active=False)
 
 
+def test_whoever_was_made_on_the_command_line_is_an_admin_among_the_others(ada):
+    root = User.objects.create_superuser(username="root")
+    person_activation_set(person=ada, active=False)
+
+    with pytest.raises(Conflict):
+        person_activation_set(person=root, active=False)
+    person_activation_set(person=ada, active=True)
+    person_activation_set(person=root, active=False)
+    with pytest.raises(Conflict):
+        person_roles_set(person=ada, roles=[])
+
+
+def test_nobody_gives_their_account_the_e_mail_address_of_another(client, alice):
+    UserFactory(email="boss@example.org")
+    client.force_login(alice)
+    for action in ("action_add", "action_primary"):
+        response = client.post("/accounts/email/", {"email": "boss@example.org", action: ""})
+        assert (response.status_code, response["Location"]) == (302, reverse("me"))
+
+    alice.refresh_from_db()
+    assert alice.email != "boss@example.org"
+
+
 def test_one_of_two_admins_may_go(ada):
     second = UserFactory(role="admin")
 

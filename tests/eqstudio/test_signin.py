@@ -37,7 +37,15 @@ def _another_key(client, person):
     client.cookies["sessionid"] = "nobody-s-key"
 
 
-@pytest.mark.parametrize("ends", [_session_gone, _session_over, _switched_off, _new_password, _another_key])
+def _key_no_database_could_hold(client, person):
+    client.cookies["sessionid"] = "nobody\x00s-key"
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize(
+    "ends",
+    [_session_gone, _session_over, _switched_off, _new_password, _another_key, _key_no_database_could_hold],
+)
 def test_a_session_ends_at_once(client, alice, ends):
     client.force_login(alice)
     assert _page(client) == 200
