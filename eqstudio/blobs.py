@@ -17,7 +17,8 @@ from eqstudio.errors import StudioError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-STORAGE_ERRORS = (OSError, BotoCoreError, ClientError)
+BUCKET_ERRORS = (BotoCoreError, ClientError)
+STORAGE_ERRORS = (OSError, *BUCKET_ERRORS)
 """What a storage raises that does not take or give a file: a file system the first, an S3-compatible store any of them."""
 
 

@@ -21,3 +21,6 @@ class SilentBucket(InMemoryStorage):
 
     def exists(self, _name):
         raise EndpointConnectionError(endpoint_url="https://files.example.org")
+
+    def _open(self, _name, _mode="rb"):
+        raise EndpointConnectionError(endpoint_url="https://files.example.org")
