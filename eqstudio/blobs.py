@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped]
 from django.core.files.base import ContentFile
 from django.core.files.storage import FileSystemStorage, default_storage
 
@@ -15,6 +16,10 @@ from eqstudio.errors import StudioError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+BUCKET_ERRORS = (BotoCoreError, ClientError)
+STORAGE_ERRORS = (OSError, *BUCKET_ERRORS)
+"""What a storage raises that does not take or give a file: a file system the first, an S3-compatible store any of them."""
 
 
 class StorageFull(StudioError):  # noqa: N818 -- named for what happened
@@ -35,18 +40,23 @@ def blob_put(data: bytes) -> str:
     """
     sha256 = hashlib.sha256(data).hexdigest()
     key = blob_key(sha256)
-    if default_storage.exists(key):
-        return sha256
     try:
+        if default_storage.exists(key):
+            return sha256
         if isinstance(default_storage._wrapped, FileSystemStorage):  # type: ignore[attr-defined]  # noqa: SLF001 -- no public way
             _write_atomically(Path(default_storage.path(key)), data)
         else:
             default_storage.save(key, ContentFile(data))
-    except OSError as error:
+    except STORAGE_ERRORS as error:
         raise StorageFull(
-            f"Could not store {len(data)} bytes: {error.strerror or error}. Free some space and try again."
+            f"Could not store {len(data)} bytes: {storage_reason(error)}. Free some space and try again."
         ) from error
     return sha256
+
+
+def storage_reason(error: Exception) -> str:
+    """Why, in the storage's own words; of a file system without the path."""
+    return getattr(error, "strerror", None) or str(error).rstrip(".")
 
 
 def _write_atomically(path: Path, data: bytes) -> None:

@@ -101,18 +101,19 @@ def broker_wait(data_dir: Path, timeout_s: float = 10.0) -> bool:
     return False
 
 
-def broker_restore(data_dir: Path, *, queue: str) -> int:
+def broker_restore(data_dir: Path, *, queue: str, prefix: str = "") -> int:
     """Hand out again at once what the only worker of ``queue`` held when it was killed. Returns how many messages those are.
 
     Celery itself waits out the visibility timeout, which must be longer than the longest task. With one worker for each
-    queue of an embedded broker nobody else can be at work on them, so their time is set to long ago.
+    queue of an embedded broker nobody else can be at work on them, so their time is set to long ago. ``prefix`` stands in
+    front of every key.
     """
     client = redis.Redis(unix_socket_path=str(broker_socket(data_dir)), decode_responses=True)
     try:
-        told: Any = client.hgetall("unacked")
+        told: Any = client.hgetall(f"{prefix}unacked")
         held = [tag for tag, message in told.items() if json.loads(message)[2] == queue]
         if held:
-            client.zadd("unacked_index", dict.fromkeys(held, 0), xx=True)
+            client.zadd(f"{prefix}unacked_index", dict.fromkeys(held, 0), xx=True)
         return len(held)
     finally:
         client.close()

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped]
 from celery import current_app
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
@@ -18,7 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from kombu.exceptions import OperationalError
 
-from eqstudio.blobs import blob_same
+from eqstudio.blobs import STORAGE_ERRORS, blob_same
 from eqstudio.home import stored_names, work_ages
 
 if TYPE_CHECKING:
@@ -89,13 +88,13 @@ def _storage() -> tuple[bool, Any]:
                 same = handle.read() == word
         finally:
             default_storage.delete(name)
-    except (OSError, BotoCoreError, ClientError):
+    except STORAGE_ERRORS:
         return False, _("The storage cannot be written or read.")
     if not same:
         return False, _("The storage gave back other bytes than it was given.")
     try:
         whole = all(blob_same(name) for source in stored_names for name in source(LOOKED_AT))
-    except (OSError, BotoCoreError, ClientError):
+    except STORAGE_ERRORS:
         return False, _("The storage cannot be written or read.")
     except DatabaseError:
         return True, _("writes and reads")  # what the database does not tell is its own probe's to say

@@ -23,7 +23,8 @@ def logging_config(*, level: str, as_json: bool) -> dict[str, Any]:
     renderers: list[Processor] = (
         [structlog.processors.format_exc_info, structlog.processors.JSONRenderer(ensure_ascii=False)]
         if as_json
-        else [structlog.dev.ConsoleRenderer(colors=False)]
+        # Never with local variables, as the renderer would: keys and passwords are among them.
+        else [structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback)]
     )
     return {
         "version": 1,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from pathlib import Path
 from typing import Any
@@ -15,13 +14,16 @@ from environs import FileAwareEnv, validate
 from eqstudio.broker import FILES, broker_files, broker_socket
 from eqstudio.limits import limits_checked, prices_checked
 from eqstudio.logs import logging_config, structlog_configure
+from eqstudio.settings_database import database_of
 from eqstudio.settings_models import models_of, prices_with, recogniser_of
+from eqstudio.settings_names import names_checked
 from eqstudio.settings_vendors import vendor_details_read, vendors_read
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
-env = FileAwareEnv()
-env.read_env(env.str("EQSTUDIO_ENV_FILE", str(BASE_DIR / ".env")), recurse=False)
+env = FileAwareEnv(strip_whitespace=True)  # editors and `openssl rand` end a file with a newline
+ENV_FILE = env.str("EQSTUDIO_ENV_FILE", str(BASE_DIR / ".env"))
+env.read_env(ENV_FILE, recurse=False)
 
 DATA_DIR = Path(env.str("EQSTUDIO_DATA", "") or BASE_DIR / "var").resolve()
 PRODUCTION = env.bool("EQSTUDIO_PRODUCTION", False)
@@ -137,23 +139,7 @@ TEMPLATES = [
 ]
 FORM_RENDERER = "eqstudio.forms.StudioFormRenderer"
 
-# Database: SQLite (WAL, immediate transactions) is the embedded default; PostgreSQL serves a team.
-DATABASES = {"default": env.dj_db_url("DATABASE_URL", f"sqlite:///{DATA_DIR / 'studio.sqlite3'}")}
-DATABASE_PREPARE = env.bool("EQSTUDIO_DATABASE_PREPARE", True)
-match DATABASES["default"]["ENGINE"]:
-    case "django.db.backends.sqlite3":
-        DATABASES["default"]["OPTIONS"] = {
-            "transaction_mode": "IMMEDIATE",
-            "timeout": 20,
-            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=20000;",
-        }
-    case "django.db.backends.postgresql":
-        DATABASES["default"]["CONN_MAX_AGE"] = 60
-        DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
-        # What eqstudio.prepared asks for the third time on a connection is kept by the server.
-        DATABASES["default"].setdefault("OPTIONS", {})["prepare_threshold"] = 2 if DATABASE_PREPARE else None
-    case _other:
-        raise ImproperlyConfigured(f"DATABASE_URL names {_other}; the studio runs on sqlite:/// and postgres:// only.")
+DATABASES = {"default": database_of(env, DATA_DIR)}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # Broker: Redis for a team; else an embedded Redis-compatible server on a unix socket, which `manage.py studio` starts
@@ -162,8 +148,8 @@ REDIS_URL = env.str("REDIS_URL", "")
 if REDIS_URL and not REDIS_URL.startswith(("redis://", "rediss://", "redis+socket://")):
     raise ImproperlyConfigured("REDIS_URL must start with redis://, rediss:// or redis+socket://.")
 BROKER_SOCKET = broker_socket(DATA_DIR)
-BROKER_EMBEDDED = env.str(
-    "EQSTUDIO_BROKER", "redis" if BROKER_SOCKET.exists() else FILES, validate=validate.OneOf(["redis", FILES])
+BROKER_EMBEDDED = env.str("EQSTUDIO_BROKER", "", validate=validate.OneOf(["", "redis", FILES])) or (
+    "redis" if BROKER_SOCKET.exists() else FILES
 )
 BROKER_PREFIX = env.str("EQSTUDIO_BROKER_PREFIX", "")
 TASK_TIME_LIMIT_S = 660
@@ -210,7 +196,11 @@ CACHES = {
     "counts": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
 }
 if REDIS_URL.startswith(("redis://", "rediss://")):
-    _redis = {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL, "KEY_PREFIX": "eqstudio"}
+    _redis = {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": REDIS_URL,
+        "KEY_PREFIX": f"{BROKER_PREFIX}eqstudio",
+    }
     CACHES = dict.fromkeys(CACHES, _redis)
 
 # Files: content-addressed clips in a folder, or in an S3-compatible store when AWS_STORAGE_BUCKET_NAME is set.
@@ -223,10 +213,11 @@ FILE_UPLOAD_HANDLERS = [
     "django.core.files.uploadhandler.TemporaryFileUploadHandler",
 ]
 AWS_STORAGE_BUCKET_NAME = env.str("AWS_STORAGE_BUCKET_NAME", "")
-AWS_S3_ENDPOINT_URL = env.str("AWS_S3_ENDPOINT_URL", None)
-AWS_S3_REGION_NAME = env.str("AWS_S3_REGION_NAME", None)
-AWS_ACCESS_KEY_ID = env.str("AWS_ACCESS_KEY_ID", None)
-AWS_SECRET_ACCESS_KEY = env.str("AWS_SECRET_ACCESS_KEY", None)
+AWS_S3_ENDPOINT_URL = env.str("AWS_S3_ENDPOINT_URL", "") or None
+AWS_S3_REGION_NAME = env.str("AWS_S3_REGION_NAME", "") or None
+AWS_ACCESS_KEY_ID = env.str("AWS_ACCESS_KEY_ID", "") or None
+AWS_SECRET_ACCESS_KEY = env.str("AWS_SECRET_ACCESS_KEY", "") or None
+AWS_S3_SIGNATURE_VERSION = "s3v4"  # regions and stores of these years take no other
 AWS_QUERYSTRING_EXPIRE = 3600
 AWS_DEFAULT_ACL = None
 MEDIA_ORIGINS = [AWS_S3_ENDPOINT_URL or "https://*.amazonaws.com"] if AWS_STORAGE_BUCKET_NAME else []
@@ -267,6 +258,10 @@ ACCOUNT_SIGNUP_FIELDS = ["username*", "email", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_LOGOUT_ON_GET = False
 ACCOUNT_RATE_LIMITS = {"login_failed": "10/m/ip,5/5m/key"}
+ALLAUTH_TRUSTED_PROXY_COUNT = env.int(
+    "EQSTUDIO_PROXIES", 1 if PRODUCTION else 0, validate=validate.Range(min=0, max=10)
+)
+"""How many proxies of one's own append to X-Forwarded-For; limits count by the address that the first of them saw."""
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
 OIDC_ISSUER = env.str("OIDC_ISSUER", "")
 SOCIALACCOUNT_ADAPTER = "eqstudio.accounts.SingleSignOnAdapter"
@@ -389,12 +384,4 @@ if SENTRY_DSN:
         ) from _error
     sentry_sdk.init(dsn=SENTRY_DSN, send_default_pii=False)
 
-# A misspelt name would silently leave a default in force.
-_known = {name for name in env.dump() if name.startswith("EQSTUDIO_")}
-for _name in sorted(set(os.environ) - _known):
-    if _name.startswith("EQSTUDIO_") and _name.removesuffix("_FILE") not in _known:
-        _near = difflib.get_close_matches(_name, _known, n=1)
-        raise ImproperlyConfigured(
-            f"The environment sets {_name}, which is no setting of the studio."
-            + (f" Did you mean {_near[0]}?" if _near else " .env.example lists them all.")
-        )
+names_checked(env, ENV_FILE)

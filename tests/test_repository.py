@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent
 APPS = ["eqstudio", "generation", "annotation", "evaluation"]
 SOURCES = [*APPS, "tests", "tools", "manage.py"]
 LINE_LIMIT = 400
-SETTINGS = ["settings.py", "settings_models.py", "settings_vendors.py"]
+SETTINGS = ["settings.py", "settings_database.py", "settings_models.py", "settings_vendors.py"]
 
 
 def python_files() -> list[Path]:
@@ -70,9 +70,27 @@ def test_env_example_documents_every_setting_and_no_other():
 
 def test_compose_has_every_service_with_a_healthcheck():
     services = compose()["services"]
-    assert sorted(services) == ["beat", "db", "gpu", "migrate", "minio", "redis", "web", "worker", "worker-cpu"]
-    assert [name for name, service in services.items() if "healthcheck" not in service] == ["migrate"]
-    assert [name for name, service in services.items() if "profiles" in service] == ["gpu", "minio"]
+    assert sorted(services) == [
+        "beat",
+        "bucket",
+        "db",
+        "gpu",
+        "migrate",
+        "minio",
+        "redis",
+        "web",
+        "worker",
+        "worker-cpu",
+    ]
+    assert [name for name, service in services.items() if "healthcheck" not in service] == ["migrate", "bucket"]
+    assert [name for name, service in services.items() if "profiles" in service] == ["gpu", "minio", "bucket"]
+
+
+def test_browsers_reach_the_store_that_compose_starts_and_its_bucket_is_made():
+    services = compose()["services"]
+    assert services["minio"]["ports"] == ["9000:9000"]
+    assert "mc mb --ignore-existing" in services["bucket"]["entrypoint"][-1]
+    assert services["bucket"]["environment"].keys() > services["minio"]["environment"].keys()
 
 
 def test_compose_sets_only_variables_that_somebody_reads():

@@ -23,7 +23,7 @@ from annotation.exporters.sink import files_in
 from annotation.models import Export, Split
 from annotation.services.exports import split_export
 from annotation.services.hub_push import export_push, push_check
-from eqstudio.blobs import StorageFull
+from eqstudio.blobs import STORAGE_ERRORS, StorageFull, storage_reason
 from eqstudio.errors import Conflict, StudioError
 from eqstudio.events import event_record
 from eqstudio.models import User
@@ -146,10 +146,10 @@ def _write(export: Export, progress: Progress) -> dict[str, Any]:
                 progress=lambda: progress(export.split.item_count),
             )
         size = _store(folder, work / "packed.zip", export_key(export))
-    except OSError as error:
+    except STORAGE_ERRORS as error:
         raise StorageFull(
             _("The export could not be stored (%(error)s). Free some space and try again; what was written is kept.")
-            % {"error": error.strerror or error}
+            % {"error": storage_reason(error)}
         ) from error
     shutil.rmtree(work, ignore_errors=True)
     return {"size": size, "pushed": pushed}

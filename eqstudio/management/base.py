@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, DataError
 
+from eqstudio.blobs import STORAGE_ERRORS
 from eqstudio.errors import StudioError
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class StudioCommand(BaseCommand):
         as_json = options.pop("json")
         try:
             result = self.run(**options)
-        except (StudioError, DatabaseError, OSError, OverflowError) as error:
+        except (StudioError, DatabaseError, OverflowError, *STORAGE_ERRORS) as error:
             message, field = told(error)
             if not as_json:
                 raise CommandError(message) from error

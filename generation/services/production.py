@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from eqstudio.blobs import StorageFull
+from eqstudio.blobs import BUCKET_ERRORS, StorageFull, storage_reason
 from eqstudio.errors import Conflict, GiveUp, ProviderError, Retry, StudioError
 from generation.domain.lifecycle import DialogueState
 from generation.models import Brief, Dialogue
@@ -67,8 +67,8 @@ def dialogue_step(*, dialogue_id: int, now: datetime) -> Step:
     except BudgetSpent:
         lease_put_off(dialogue=dialogue, until=now)
         return Step()
-    except StudioError as error:
-        return Step(again_in_s=_fail(dialogue, error, now))
+    except (StudioError, *BUCKET_ERRORS) as error:
+        return Step(again_in_s=_fail(dialogue, _told(error), now))
     finally:
         lease_release(dialogue=dialogue)
 
@@ -92,6 +92,13 @@ def _step(dialogue: Dialogue) -> None:
         )
     service, _queue = STEPS[DialogueState(dialogue.state)]
     service(dialogue=dialogue)
+
+
+def _told(error: Exception) -> StudioError:
+    """An error of the store, where a step reads a sound, puts the step off as one does where it writes."""
+    if isinstance(error, StudioError):
+        return error
+    return StorageFull(_("The storage did not give a sound: %(why)s.") % {"why": storage_reason(error)})
 
 
 def _fail(dialogue: Dialogue, error: StudioError, now: datetime) -> float | None:

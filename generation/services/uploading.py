@@ -6,6 +6,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
@@ -17,6 +18,7 @@ from django.db import transaction
 from django.db.models import F, Q
 from django.utils.translation import gettext as _
 
+from eqstudio.blobs import STORAGE_ERRORS, storage_reason
 from eqstudio.errors import InvalidInput, StudioError
 from eqstudio.events import event_record
 from eqstudio.models import User
@@ -66,10 +68,11 @@ def upload_create(
     try:
         for number, file in enumerate(files):
             default_storage.save(_key(upload, number), file)
-    except OSError as error:
-        _forget(upload)
+    except STORAGE_ERRORS as error:
+        with suppress(*STORAGE_ERRORS):  # a store that takes nothing may not delete either
+            _forget(upload)
         raise StudioError(
-            _("The files could not be stored: %(why)s. Nothing was kept.") % {"why": error.strerror or error}
+            _("The files could not be stored: %(why)s. Nothing was kept.") % {"why": storage_reason(error)}
         ) from error
     with transaction.atomic():
         upload.save()

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from django.core.files.storage import default_storage
+from django.core.files.base import ContentFile
+from django.core.files.storage import InMemoryStorage, default_storage
 from django.core.management import call_command
 from django.utils import timezone
 
@@ -24,6 +25,7 @@ from eqstudio.errors import InvalidInput, UnknownAlias
 from generation.models import Clip, Dialogue
 from generation.services import corpus_import
 from tests.annotation.factories import judged_round, lease, round_with, split_of
+from tests.bucket import FullBucket
 from tests.generation.factories import CorpusFactory, echomind_dialogue, emosbench_dialogue, speecheq_dialogue
 
 pytestmark = pytest.mark.django_db
@@ -254,6 +256,21 @@ def test_an_export_that_cannot_be_written_says_why(split):
 
     assert failed.state == "failed"
     assert clip.sha256 in failed.error
+
+
+def test_an_export_that_the_bucket_refuses_says_why(split, monkeypatch):
+    export = export_request(split=split, format="csv")
+    kept = {sha256: blob_read(sha256) for sha256 in Clip.objects.values_list("sha256", flat=True)}
+    bucket = FullBucket()
+    for sha256, data in kept.items():
+        InMemoryStorage._save(bucket, blob_key(sha256), ContentFile(data))
+    monkeypatch.setattr(default_storage, "_wrapped", bucket)
+    monkeypatch.setattr(FullBucket, "delete", InMemoryStorage.delete)
+
+    failed = export_write(export_id=export.pk, now=timezone.now())
+
+    assert failed.state == "failed"
+    assert "The bucket is full" in failed.error
 
 
 def test_the_sweep_finishes_an_export_whose_worker_died(split, django_capture_on_commit_callbacks):

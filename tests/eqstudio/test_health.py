@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from django.core.files.storage import default_storage
@@ -16,6 +17,7 @@ from generation.intake import clip_ingest
 from tests.annotation.factories import lease, round_with
 from tests.audio import speechlike, wav
 from tests.eqstudio.factories import admin
+from tools import healthcheck
 
 pytestmark = pytest.mark.django_db
 NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)
@@ -137,3 +139,13 @@ def test_kept_counts_that_are_wrong_are_shown_to_an_admin_and_set_right(client):
     assert "2 counts are not what their rows give" in wrong
     assert "2 items were set right." in mended
     assert sorted(made.items.values_list("held", flat=True)) == [0, 0, 1]
+
+
+def test_the_container_asks_by_a_host_that_stands_in_a_file(monkeypatch, tmp_path):
+    (tmp_path / "hosts").write_text("studio.example.org, other.example.org\n")
+    monkeypatch.setenv("ALLOWED_HOSTS_FILE", str(tmp_path / "hosts"))
+    asked = Mock(**{"return_value.getresponse.return_value.status": 200})
+    monkeypatch.setattr(healthcheck, "HTTPConnection", asked)
+
+    assert healthcheck.web()
+    assert asked.return_value.request.call_args.kwargs["headers"]["Host"] == "studio.example.org"

@@ -103,14 +103,16 @@ def embedded(tmp_path_factory):
     server.wait()
 
 
-def test_broker_hands_out_again_what_a_killed_worker_held(embedded):
+@pytest.mark.parametrize("prefix", ["", "second:"])
+def test_broker_hands_out_again_what_a_killed_worker_held(embedded, prefix):
     client = redis.Redis(unix_socket_path=str(broker.broker_socket(embedded)), decode_responses=True)
     now = round(time.time())
     held = {"one": "io", "two": "io", "three": "cpu"}
-    client.zadd("unacked_index", dict.fromkeys(held, now))
-    client.hset("unacked", mapping={tag: json.dumps([{}, queue, queue]) for tag, queue in held.items()})
-    assert broker.broker_restore(embedded, queue="io") == 2
-    assert client.zrange("unacked_index", 0, -1, withscores=True) == [("one", 0.0), ("two", 0.0), ("three", float(now))]
+    index = f"{prefix}unacked_index"
+    client.zadd(index, dict.fromkeys(held, now))
+    client.hset(f"{prefix}unacked", mapping={tag: json.dumps([{}, queue, queue]) for tag, queue in held.items()})
+    assert broker.broker_restore(embedded, queue="io", prefix=prefix) == 2
+    assert client.zrange(index, 0, -1, withscores=True) == [("one", 0.0), ("two", 0.0), ("three", float(now))]
     client.close()
 
 

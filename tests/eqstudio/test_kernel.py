@@ -10,6 +10,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from django.core.files.storage import default_storage
 
 from eqstudio import blobs
 from eqstudio.blobs import StorageFull, blob_key, blob_open, blob_put, blob_read
@@ -18,6 +19,7 @@ from eqstudio.events import event_record
 from eqstudio.ids import UID_LENGTH, uid
 from eqstudio.models import Event
 from eqstudio.net import Endpoint, http_once, http_post_public, http_request, redact, secret
+from tests.bucket import FullBucket, SilentBucket
 
 
 def test_ids_are_random_and_without_look_alikes():
@@ -98,6 +100,16 @@ def test_a_full_disk_leaves_nothing_behind(storage, monkeypatch):
     assert caught.value.status == 507
     assert "No space left on device" in caught.value.message
     assert [path for path in storage.rglob("*") if path.is_file()] == []
+
+
+@pytest.mark.parametrize(("bucket", "why"), [(FullBucket, "The bucket is full"), (SilentBucket, "files.example.org")])
+def test_a_bucket_that_refuses_is_told_like_a_full_disk(monkeypatch, bucket, why):
+    monkeypatch.setattr(default_storage, "_wrapped", bucket())
+
+    with pytest.raises(StorageFull, match=why) as caught:
+        blob_put(b"a long sound")
+
+    assert caught.value.status == 507
 
 
 def test_a_blob_that_is_gone_is_a_missing_file(storage):

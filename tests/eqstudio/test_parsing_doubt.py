@@ -113,7 +113,9 @@ def test_a_grade_that_is_denied_or_supposed_is_not_given(text, grade):
     assert answer_parse(graded(), text).value == grade
 
 
-@pytest.mark.parametrize("words", ["选A不", "not A ", "the answer is A or ", "A比B更", "A is ", "选 A, ", "(" * 3 + "B "])
+@pytest.mark.parametrize(
+    "words", ["选A不", "not A ", "the answer is A or ", "A比B更", "A is ", "选 A, ", "(" * 3 + "B "]
+)
 def test_a_model_that_repeats_itself_to_the_end_is_read_before_the_hour_is_over(words):
     """Where a pattern can divide a row of blanks in many ways, this many take hours."""
     assert answer_parse(choice(), words * (12_000 // len(words))).outcome is not None

@@ -5,8 +5,10 @@ from types import SimpleNamespace
 
 import pytest
 from django.core.cache import caches
+from django.test import RequestFactory
 
 from eqstudio import throttle
+from eqstudio.rates import within_rate
 
 pytestmark = pytest.mark.django_db
 
@@ -45,3 +47,31 @@ def test_every_request_counts_once_though_many_come_together(clock, alice):
 
     with ThreadPoolExecutor(8) as pool:
         assert sum(pool.map(ask, range(40))) == 3
+
+
+def asked(peer, forwarded=None):
+    """Whether somebody may try once more, where one try in ten minutes is allowed."""
+    request = RequestFactory().post("/", REMOTE_ADDR=peer, **({"HTTP_X_FORWARDED_FOR": forwarded} if forwarded else {}))
+    return within_rate(request, action="door", rates="1/10m/ip")
+
+
+@pytest.fixture
+def empty_cache():
+    caches["default"].clear()
+    yield
+    caches["default"].clear()
+
+
+@pytest.mark.usefixtures("empty_cache")
+def test_behind_a_proxy_nobody_is_locked_out_by_a_stranger(settings):
+    settings.ALLAUTH_TRUSTED_PROXY_COUNT = 1
+    assert [asked("10.0.0.1", "198.51.100.7"), asked("10.0.0.1", "198.51.100.7")] == [True, False]
+    assert asked("10.0.0.1", "203.0.113.9")
+    assert not asked("10.0.0.1", "192.0.2.1, 198.51.100.7")  # the first was made up by who asks
+
+
+@pytest.mark.usefixtures("empty_cache")
+def test_a_request_past_the_proxies_counts_by_where_it_came_from(settings):
+    settings.ALLAUTH_TRUSTED_PROXY_COUNT = 2
+    assert [asked("127.0.0.1"), asked("127.0.0.1")] == [True, False]
+    assert [asked("10.0.0.1", "198.51.100.7"), asked("10.0.0.1", "198.51.100.7")] == [True, False]

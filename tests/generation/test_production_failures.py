@@ -3,6 +3,7 @@ from datetime import timedelta
 
 import pytest
 import time_machine
+from django.core.files.storage import default_storage
 from django.utils import timezone
 
 from eqstudio.errors import UnknownAlias
@@ -17,6 +18,7 @@ from generation.services import (
     providers_check,
 )
 from generation.services.leases import LEASE, lease_claim
+from tests.bucket import FullBucket, SilentBucket
 from tests.generation.pipeline import advance, one_briefed
 
 pytestmark = pytest.mark.django_db
@@ -147,6 +149,27 @@ def test_a_storage_that_takes_nothing_puts_the_step_off_and_keeps_what_is_there(
     assert dialogue.lease_until == now + timedelta(seconds=60)
     assert dialogue.error.startswith("Could not store")
     assert not Clip.objects.exists()
+
+
+def test_a_bucket_that_gives_nothing_puts_the_step_off_too(monkeypatch):
+    dialogue, now = advance(advance(one_briefed())), timezone.now()
+    monkeypatch.setattr(default_storage, "_wrapped", SilentBucket())
+
+    advance(dialogue, now=now)
+
+    assert (dialogue.state, dialogue.error_cause) == ("voiced", "storage full")
+    assert dialogue.lease_until == now + timedelta(seconds=60)
+    assert "files.example.org" in dialogue.error
+
+
+def test_a_bucket_that_takes_nothing_puts_the_step_off_as_a_full_disk_does(monkeypatch):
+    dialogue, now = advance(one_briefed()), timezone.now()
+    monkeypatch.setattr(default_storage, "_wrapped", FullBucket())
+
+    advance(dialogue, now=now)
+
+    assert (dialogue.state, dialogue.error_cause) == ("scripted", "storage full")
+    assert dialogue.lease_until == now + timedelta(seconds=60)
 
 
 def test_a_clip_gone_from_the_storage_is_named(settings, tmp_path):

@@ -13,13 +13,14 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 from django.utils import timezone
 
-from eqstudio.errors import InvalidInput
+from eqstudio.errors import InvalidInput, StudioError
 from eqstudio.models import Event
 from generation.importers import unpacking
 from generation.importers.unpacking import Room, zip_unpack
 from generation.models import Dialogue, Upload
 from generation.selectors import uploads_due
 from generation.services import upload_create, upload_run, uploading
+from tests.bucket import FullBucket
 from tests.generation.factories import CorpusFactory, wav_bytes
 
 pytestmark = pytest.mark.django_db
@@ -70,6 +71,15 @@ def test_the_files_are_forgotten_once_it_is_done(django_capture_on_commit_callba
         upload = take(sent("a.wav", wav_bytes(seconds=0.4)))
 
     assert not default_storage.exists(f"uploads/{upload.uid}/00000")
+
+
+def test_files_that_the_bucket_refuses_are_told_and_nothing_is_kept(monkeypatch):
+    monkeypatch.setattr(default_storage, "_wrapped", FullBucket())
+
+    with pytest.raises(StudioError, match=r"could not be stored: .*The bucket is full\. Nothing was kept"):
+        take(sent("a.wav", wav_bytes(seconds=0.4)))
+
+    assert not Upload.objects.exists()
 
 
 def test_a_zip_with_folders_and_a_table_inside_comes_in():

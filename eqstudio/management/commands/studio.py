@@ -182,7 +182,7 @@ def children(env: dict[str, str], listener: int, concurrency: int) -> list[Child
 
 def _unacked_restore(queue: str) -> None:
     if broker_wait(settings.DATA_DIR):
-        broker_restore(settings.DATA_DIR, queue=queue)
+        broker_restore(settings.DATA_DIR, queue=queue, prefix=settings.BROKER_PREFIX)
 
 
 def static_collect(root: Path) -> None:
