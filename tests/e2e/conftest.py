@@ -127,12 +127,20 @@ def alice_page(
     return open_page
 
 
+SETTLED = """async () => {
+    const ending = document.getAnimations().filter((one) => one.effect?.getComputedTiming().endTime !== Infinity);
+    await Promise.allSettled(ending.map((one) => one.finished));
+}"""
+"""A button that is just being freed passes through colours that nobody reads by."""
+
+
 @pytest.fixture
 def axe_check() -> Callable[[Page], None]:
     """Fail on anything that axe calls serious or critical."""
 
     def check(page: Page) -> None:
         page.evaluate(AXE)
+        page.evaluate(SETTLED)
         found = page.evaluate("async () => (await axe.run()).violations")
         grave = [
             f"{rule['id']}: {node['html'][:160]}"

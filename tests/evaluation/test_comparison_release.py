@@ -97,6 +97,20 @@ def judged_study():
     return study
 
 
+def test_the_best_of_people_who_are_below_chance_is_the_nearest_to_it(tmp_path):
+    study = echomind_study(items=4)
+    first = study.split.items.order_by("pk").first().dialogue_id
+    for name, choose in (
+        ("worst", wrong_answer),
+        ("best", lambda record: (right_answer if record.dialogue_id == first else wrong_answer)(record)),
+    ):
+        replied(study, "", choose=choose, user=annotator(username=name))
+    with zipfile.ZipFile(io.BytesIO(release_build(study=study))) as archive:
+        archive.extractall(tmp_path)
+    done = recomputed(tmp_path)
+    assert (done.returncode, "0 differ" in done.stdout) == (0, True), done.stdout + done.stderr
+
+
 def test_the_release_tells_which_systems_its_norm_rests_on(tmp_path):
     study = sat(speecheq_study(items=4))
     for evaluator in ("mcq", "silence"):

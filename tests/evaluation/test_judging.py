@@ -30,14 +30,14 @@ pytestmark = pytest.mark.django_db
 TEXT = [scale.name for scale in SCALES if not scale.vocal]
 
 
-def replied(study, name, words="That sounds rough. Do you need anything?", **fields):
-    """A respondent that gives the same reply everywhere."""
+def replied(study, name, words="That sounds rough. Do you need anything?", *, choose=lambda _record: "A", **fields):
+    """A respondent that gives the same reply everywhere, and chooses by ``choose(record)``."""
     respondent = fields.pop("user", None) or model_respondent(study, name=name)
     who = {"respondent": respondent} if hasattr(respondent, "study") else {"user": respondent}
     sitting = sitting_open(study=study, **who)
     while (record := trial_next(sitting=sitting)) is not None:
         kind = TrialKind(record.shown["kind"])
-        answer = words if kind is TrialKind.REPLY else "A" if record.shown["options"] else "some words"
+        answer = words if kind is TrialKind.REPLY else choose(record) if record.shown["options"] else "some words"
         paradata = fields if kind is TrialKind.REPLY else {}
         response_record(trial=record, raw=json.dumps({"answer": answer}), heard=heard_all(record), paradata=paradata)
     return respondent

@@ -96,8 +96,13 @@ class Recomputed:
         if how == "best":
             least = statistics.median(len(one) for one in figures) / 2
             enough = [one for one in figures if len(one) >= least]
-            sign = -1 if metric in ("mae", "bias", "wer") else 1
-            return self.one(max(enough, key=lambda one: sign * abs(statistics.fmean(one.values()))), metric)
+            near = metric in (
+                "mae",
+                "bias",
+                "wer",
+            )  # to 0, from either side; others may be below 0 and are the worse for it
+            means = {place: statistics.fmean(one.values()) for place, one in enumerate(enough)}
+            return self.one(enough[max(means, key=lambda at: -abs(means[at]) if near else means[at])], metric)
         middle = statistics.median if how == "median" else statistics.fmean
         answered = {item for one in figures for item in one}
         value = middle(means)
